@@ -1,0 +1,55 @@
+import { z } from "zod";
+
+const schema = z.object({
+  DATABASE_URL: z
+    .url({ protocol: /^postgres(ql)?$/, error: "expected postgres://user:password@host/database" })
+    .describe("Where the database is"),
+  HOST: z.string().min(1).default("127.0.0.1").describe("The address to listen on"),
+  PORT: z.coerce.number().int().min(0).max(65_535).default(7070).describe("0 takes a free port"),
+  PUBLIC_URL: z
+    .url({ protocol: /^https?$/, error: "expected http://… or https://…" })
+    .optional()
+    .describe("Where browsers reach the server, if not at 127.0.0.1 or localhost"),
+  LOG_LEVEL: z
+    .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
+    .default("info"),
+});
+
+export interface ServerConfig {
+  readonly databaseUrl: string;
+  readonly host: string;
+  readonly port: number;
+  readonly publicUrl: string | undefined;
+  readonly logLevel: z.infer<typeof schema>["LOG_LEVEL"];
+}
+
+/** The environment cannot be used as it is; the message lists every problem. It repeats no value, since some are secret. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+/**
+ * Reads the server's configuration from environment variables. An empty variable counts as absent. The result is frozen.
+ * Throws ConfigError with all problems at once.
+ */
+export function parseConfig(environment: NodeJS.ProcessEnv): ServerConfig {
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
+  const parsed = schema.safeParse(given);
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map((issue) => {
+      const name = issue.path.join(".");
+      return `  ${name}: ${given[name] === undefined ? "is not set; " : ""}${issue.message}`;
+    });
+    throw new ConfigError(
+      `The server cannot start with this environment:\n${problems.join("\n")}\nSet these variables and start again.`,
+    );
+  }
+  const { DATABASE_URL, HOST, PORT, PUBLIC_URL, LOG_LEVEL } = parsed.data;
+  return Object.freeze({
+    databaseUrl: DATABASE_URL,
+    host: HOST,
+    port: PORT,
+    publicUrl: PUBLIC_URL,
+    logLevel: LOG_LEVEL,
+  });
+}

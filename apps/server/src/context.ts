@@ -1,0 +1,27 @@
+import type { Sql } from "@countersign/db/connect.ts";
+import type { Committer } from "@countersign/engine/committer.ts";
+import type { Tools } from "@countersign/engine/tools.ts";
+import type { HttpBindings } from "@hono/node-server";
+import type { Logger } from "pino";
+import type { Actor } from "./auth.ts";
+
+/** What the routes work with. */
+export interface ServerDependencies {
+  readonly sql: Sql;
+  readonly commit: Committer;
+  /** Tells idle workers that something may have become ready. */
+  readonly ring: () => void;
+  /** Every registered tool, for what a definition may be granted. */
+  readonly tools: Tools;
+  readonly log: Logger;
+  /** Names under which the server may be reached besides the loopback ones, with the port where it is not the default. */
+  readonly publicUrl?: string | undefined;
+  /** Aborted when the server is about to stop, so that long polls answer at once. */
+  readonly closing: AbortSignal;
+}
+
+/** What a request carries on its way through the middleware. `actor` is set on every route under /v1. */
+export interface AppEnv {
+  Bindings: Partial<HttpBindings>;
+  Variables: { requestId: string; actor: Actor };
+}

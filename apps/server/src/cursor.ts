@@ -1,0 +1,42 @@
+import type { Context } from "hono";
+import { z } from "zod";
+import type { AppEnv } from "./context.ts";
+import { Problem } from "./problem.ts";
+
+/** Where a list goes on. Opaque to clients: it names its list, so that another's is refused. */
+export function encodeCursor(list: string, lastId: string): string {
+  return Buffer.from(`${list} ${lastId}`).toString("base64url");
+}
+
+/** The id a cursor of `list` stands for; undefined without one. Refuses anything `encodeCursor` did not make for this list. */
+export function decodeCursor(list: string, cursor: string | undefined): string | undefined {
+  if (cursor === undefined) return undefined;
+  const [of, id, ...rest] = Buffer.from(cursor, "base64url").toString("utf8").split(" ");
+  if (of === list && rest.length === 0 && z.uuid().safeParse(id).success) return id;
+  throw new Problem(
+    "invalid_cursor",
+    "The cursor does not belong to this list with these filters. Start without one, and go on with the `nextCursor` it returns.",
+  );
+}
+
+export interface Page<T> {
+  readonly rows: T[];
+  readonly nextCursor: string | null;
+}
+
+/** Cuts what was read with `limit + 1` to a page, and announces the next one in the `Link` header. */
+export function pageOf<T extends { readonly id: string }>(
+  c: Context<AppEnv>,
+  list: string,
+  read: readonly T[],
+  limit: number,
+): Page<T> {
+  const rows = read.slice(0, limit);
+  const last = rows.at(-1);
+  if (read.length <= limit || last === undefined) return { rows, nextCursor: null };
+  const nextCursor = encodeCursor(list, last.id);
+  const query = new URLSearchParams(c.req.query());
+  query.set("cursor", nextCursor);
+  c.header("Link", `<${c.req.path}?${query.toString()}>; rel="next"`);
+  return { rows, nextCursor };
+}

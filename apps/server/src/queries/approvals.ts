@@ -1,0 +1,83 @@
+import type { Queryable } from "@countersign/db/connect.ts";
+import { parseExact } from "@countersign/engine/exact-text.ts";
+import type { Approval } from "../shapes/approvals.ts";
+
+/** SQL: what a card says of the run it belongs to. Needs `runs r`, `definitions d` and the starter `users s`. */
+export const runRef = `json_build_object('id', r.id, 'title', r.title, 'definition', d.name, 'startedBy', s.name)`;
+
+/**
+ * SQL: true from the deadline on, whether or not the sweeper has come; under a kill, and for a while after it, nothing
+ * is overdue. Needs `policy_of` as `p`.
+ */
+export function isOverdue(expiresAt: string): string {
+  return `(${expiresAt} is not null and p.killed is null and greatest(${expiresAt}, p.expires_not_before) <= clock_timestamp())`;
+}
+
+const approvals = `
+  select * from (
+    select a.id, a.kind, case when o.is_overdue then 'expired' else a.status end as status, a.version,
+           a.args_hash as "argsDigest", a.task_id as "taskId", a.call_id as "callId", ${runRef} as run,
+           c.tool, c.args, a.gate_row as "gateRow", a.gate_reason as "gateReason", a.card,
+           case when a.status = 'pending' then p.killed end as "heldBy",
+           a.requested_at as "requestedAt", a.expires_at as "expiresAt",
+           case when o.is_overdue then a.expires_at else a.decided_at end as "decidedAt",
+           case when u.id is not null then json_build_object('id', u.id, 'name', u.name)
+                when o.is_overdue or a.status = 'expired' then json_build_object('id', null, 'name', 'system:timeout') end as "decidedBy",
+           a.answer, a.feedback, a.note, a.settled_reason as "settledReason", a.consumed_at as "consumedAt"
+      from approvals a
+      join runs r        on r.id = a.run_id
+      join definitions d on d.id = r.definition_id
+      join users s       on s.id = r.started_by
+      join tool_calls c  on c.id = a.call_id
+      left join users u  on u.id = a.decided_by
+     cross join lateral policy_of(array[a.run_id]) p
+     cross join lateral (select a.status = 'pending' and ${isOverdue("a.expires_at")} as is_overdue) o
+     where a.workspace_id = $1 and ($2::uuid[] is null or a.id = any ($2))
+       and ($3::text is null or $3 <> 'pending' or a.status = 'pending')) a`;
+
+type Row = Approval & { card: string };
+
+/** The given approvals of the workspace, in no order; ids of other workspaces are left out. */
+export async function readApprovals(
+  sql: Queryable,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<Approval[]> {
+  if (ids.length === 0) return [];
+  const rows = await sql.unsafe<Row[]>(approvals, [workspaceId, [...ids], null], { prepare: true });
+  return rows.map(toApproval);
+}
+
+/** One approval; undefined where the workspace has none of this id. */
+export async function readApproval(
+  sql: Queryable,
+  workspaceId: string,
+  id: string,
+): Promise<Approval | undefined> {
+  const [approval] = await readApprovals(sql, workspaceId, [id]);
+  return approval;
+}
+
+/** A page of approvals of one status, oldest first; one more than `limit` where the list goes on. */
+export async function listApprovals(
+  sql: Queryable,
+  asked: {
+    readonly workspaceId: string;
+    readonly status: string;
+    readonly afterId: string | undefined;
+    readonly limit: number;
+  },
+): Promise<Approval[]> {
+  const rows = await sql.unsafe<Row[]>(
+    `${approvals}
+     where status = $3 and ($4::uuid is null or id > $4)
+     order by id limit $5::int + 1`,
+    [asked.workspaceId, null, asked.status, asked.afterId ?? null, asked.limit],
+    { prepare: true },
+  );
+  return rows.map(toApproval);
+}
+
+function toApproval(row: Row): Approval {
+  return { ...row, card: parseExact(row.card) };
+}

@@ -1,0 +1,32 @@
+import type { Queryable } from "@countersign/db/connect.ts";
+import type { Question } from "../shapes/questions.ts";
+import { isOverdue, runRef } from "./approvals.ts";
+
+const questions = `
+  select q.id, case when o.is_overdue then 'expired' else q.status end as status,
+         q.task_id as "taskId", q.call_id as "callId", ${runRef} as run,
+         q.question, q.options, q.context, q.default_answer as "defaultAnswer",
+         case when q.status = 'open' then p.killed end as "heldBy",
+         q.asked_at as "askedAt", q.expires_at as "expiresAt",
+         case when o.is_overdue then q.expires_at else q.answered_at end as "answeredAt",
+         case when u.id is not null then json_build_object('id', u.id, 'name', u.name)
+              when o.is_overdue or q.status = 'expired' then json_build_object('id', null, 'name', 'system:timeout') end as "answeredBy",
+         q.answer
+    from questions q
+    join runs r        on r.id = q.run_id
+    join definitions d on d.id = r.definition_id
+    join users s       on s.id = r.started_by
+    left join users u  on u.id = q.answered_by
+   cross join lateral policy_of(array[q.run_id]) p
+   cross join lateral (select q.status = 'open' and ${isOverdue("q.expires_at")} as is_overdue) o
+   where q.workspace_id = $1 and q.id = any ($2::uuid[])`;
+
+/** The given questions of the workspace, in no order; ids of other workspaces are left out. */
+export async function readQuestions(
+  sql: Queryable,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<Question[]> {
+  if (ids.length === 0) return [];
+  return await sql.unsafe<Question[]>(questions, [workspaceId, [...ids]], { prepare: true });
+}

@@ -1,0 +1,64 @@
+import type { Queryable } from "@countersign/db/connect.ts";
+import { parseExact } from "@countersign/engine/exact-text.ts";
+import type { Run, RunDetail } from "../shapes/runs.ts";
+
+/**
+ * Runs as people read them: one under a kill switch reads paused on `kill`, whatever its row says, since nothing is
+ * written per run when the switch goes on.
+ */
+const runs = `
+  with switches as (
+    select scope, scope_id from policies where killed_at is not null and (workspace_id = $1 or scope = 'app'))
+  select * from (
+    select r.id, r.title, d.name as definition, r.definition_version as "definitionVersion",
+           case when s.is_held then 'paused' else r.status end as status,
+           case when s.is_held then 'kill' else r.waits_on end as "waitsOn",
+           case when s.is_held then k.scope end as "heldBy",
+           r.parent_id as "parentId", r.root_id as "rootId", json_build_object('id', u.id, 'name', u.name) as "startedBy",
+           r.turns, r.call_count as "callCount", r.input_tokens as "inputTokens", r.output_tokens as "outputTokens",
+           r.cost_micros as "costMicros", r.unread, r.last_seq as "lastSeq", r.end_reason as "endReason",
+           r.created_at as "createdAt", r.finished_at as "finishedAt", r.grants, r.output
+      from runs r
+      join definitions d on d.id = r.definition_id
+      join users u       on u.id = r.started_by
+      left join lateral (
+           select scope from switches w
+            where w.scope_id in ('00000000-0000-0000-0000-000000000000', r.workspace_id, r.definition_id, r.id)
+            order by scope limit 1) k on true
+     cross join lateral (select k.scope is not null and r.status not in ('completed', 'failed', 'canceled') as is_held) s
+     where r.workspace_id = $1) r`;
+
+/** A page of the workspace's runs, newest first; one more than `limit` where the list goes on. */
+export async function readRuns(
+  sql: Queryable,
+  asked: {
+    readonly workspaceId: string;
+    readonly status: string | undefined;
+    readonly beforeId: string | undefined;
+    readonly limit: number;
+  },
+): Promise<Run[]> {
+  const rows = await sql.unsafe<(Run & { grants: string[]; output: string | null })[]>(
+    `${runs}
+     where ($2::text is null or status = $2) and ($3::uuid is null or id < $3)
+     order by id desc limit $4::int + 1`,
+    [asked.workspaceId, asked.status ?? null, asked.beforeId ?? null, asked.limit],
+    { prepare: true },
+  );
+  return rows.map(({ grants: _grants, output: _output, ...run }) => run);
+}
+
+/** One run with its grants and its output; undefined where the workspace has none of this id. */
+export async function readRun(
+  sql: Queryable,
+  workspaceId: string,
+  id: string,
+): Promise<RunDetail | undefined> {
+  const [row] = await sql.unsafe<(Run & { grants: string[]; output: string | null })[]>(
+    `${runs} where id = $2::uuid`,
+    [workspaceId, id],
+    { prepare: true },
+  );
+  if (row === undefined) return undefined;
+  return { ...row, output: row.output === null ? null : parseExact(row.output) };
+}

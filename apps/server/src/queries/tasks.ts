@@ -1,0 +1,90 @@
+import type { Tx } from "@countersign/db/connect.ts";
+import type { Task } from "../shapes/tasks.ts";
+import { isOverdue, readApprovals, runRef } from "./approvals.ts";
+import { readQuestions } from "./questions.ts";
+
+/** SQL: who an actor text such as `user:<id>` is. */
+function actorOf(column: string, user: string): string {
+  return `case when ${column} is not null then json_build_object('id', ${user}.id, 'name', coalesce(${user}.name, ${column})) end`;
+}
+
+function userIn(column: string): string {
+  return `case when ${column} like 'user:%' then substring(${column} from 6)::uuid end`;
+}
+
+const tasks = `
+  select * from (
+    select t.id, t.kind, case when o.is_overdue then 'expired' else t.status end as status, t.section, t.title,
+           case when r.id is not null then ${runRef} end as run, t.page_id as "pageId", t.node_id as "nodeId",
+           ${actorOf("t.created_by", "c")} as "createdBy", t.created_at as "createdAt",
+           case when o.is_overdue then o.expires_at else t.resolved_at end as "resolvedAt",
+           case when o.is_overdue then json_build_object('id', null, 'name', 'system:timeout')
+                else ${actorOf("t.resolved_by", "v")} end as "resolvedBy",
+           t.resolution, t.approval_id as "approvalId", t.question_id as "questionId"
+      from tasks t
+      left join runs r        on r.id = t.run_id
+      left join definitions d on d.id = r.definition_id
+      left join users s       on s.id = r.started_by
+      left join users c       on c.id = ${userIn("t.created_by")}
+      left join users v       on v.id = ${userIn("t.resolved_by")}
+      left join approvals a   on a.id = t.approval_id
+      left join questions q   on q.id = t.question_id
+      left join lateral policy_of(array[t.run_id]) p on coalesce(a.expires_at, q.expires_at) is not null
+     cross join lateral (
+           select coalesce(a.expires_at, q.expires_at) as expires_at,
+                  t.status = 'open' and ${isOverdue("coalesce(a.expires_at, q.expires_at)")} as is_overdue) o
+     where t.workspace_id = $1 and ($2::uuid is null or t.id = $2)
+       and ($3::text is null or $3 <> 'open' or t.status = 'open')) t`;
+
+type Row = Omit<Task, "approval" | "question"> & {
+  approvalId: string | null;
+  questionId: string | null;
+};
+
+/** One task with what it stands for; undefined where the workspace has none of this id. */
+export async function readTask(
+  tx: Tx,
+  workspaceId: string,
+  id: string,
+): Promise<Task | undefined> {
+  const rows = await tx.unsafe<Row[]>(tasks, [workspaceId, id, null], { prepare: true });
+  const [task] = await withCards(tx, workspaceId, rows);
+  return task;
+}
+
+/** A page of tasks of one status, oldest first, each with what it stands for; one more than `limit` where the list goes on. */
+export async function listTasks(
+  tx: Tx,
+  asked: {
+    readonly workspaceId: string;
+    readonly status: string;
+    readonly section: string | undefined;
+    readonly afterId: string | undefined;
+    readonly limit: number;
+  },
+): Promise<Task[]> {
+  const rows = await tx.unsafe<Row[]>(
+    `${tasks}
+     where status = $3 and ($4::text is null or section = $4) and ($5::uuid is null or id > $5)
+     order by id limit $6::int + 1`,
+    [asked.workspaceId, null, asked.status, asked.section ?? null, asked.afterId ?? null, asked.limit],
+    { prepare: true },
+  );
+  return await withCards(tx, asked.workspaceId, rows);
+}
+
+async function withCards(tx: Tx, workspaceId: string, rows: readonly Row[]): Promise<Task[]> {
+  const approvalIds = rows.flatMap((row) => row.approvalId ?? []);
+  const questionIds = rows.flatMap((row) => row.questionId ?? []);
+  const approvals = new Map(
+    (await readApprovals(tx, workspaceId, approvalIds)).map((approval) => [approval.id, approval]),
+  );
+  const questions = new Map(
+    (await readQuestions(tx, workspaceId, questionIds)).map((question) => [question.id, question]),
+  );
+  return rows.map(({ approvalId, questionId, ...task }) => ({
+    ...task,
+    approval: approvals.get(approvalId ?? "") ?? null,
+    question: questions.get(questionId ?? "") ?? null,
+  }));
+}

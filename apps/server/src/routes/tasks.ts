@@ -1,0 +1,247 @@
+import { transaction } from "@countersign/db/transaction.ts";
+import { completeTask } from "@countersign/ops/tasks.ts";
+import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
+import { answer } from "../answer-question.ts";
+import { type Actor, requireRole } from "../auth.ts";
+import type { AppEnv, ServerDependencies } from "../context.ts";
+import { decodeCursor, pageOf } from "../cursor.ts";
+import { decide } from "../decide.ts";
+import { idFor } from "../idempotency.ts";
+import { dismissTask, putTask } from "../plain-tasks.ts";
+import { Problem } from "../problem.ts";
+import { readTogether } from "../queries/read-together.ts";
+import { listTasks, readTask } from "../queries/tasks.ts";
+import { decisionBody, decisionHeaders } from "../shapes/approvals.ts";
+import {
+  answers,
+  idempotencyHeaders,
+  idParam,
+  jsonBody,
+  pageQuery,
+  storableLine,
+  storableText,
+} from "../shapes/common.ts";
+import { type Task, taskListSchema, taskSchema, taskStatus } from "../shapes/tasks.ts";
+import { shownTo } from "./approvals.ts";
+import { keyReused } from "./runs.ts";
+
+/** The section of cards; nobody puts a task there by hand. */
+const cardSection = "needs-confirm";
+
+const list = createRoute({
+  method: "get",
+  path: "/tasks",
+  summary: "The queue: open tasks and cards, or those of another status, oldest first",
+  request: {
+    query: z.object({
+      status: taskStatus.default("open"),
+      section: storableLine(60).optional(),
+      ...pageQuery,
+    }),
+  },
+  responses: answers("A page of tasks, each card with what it stands for", taskListSchema),
+});
+
+const get = createRoute({
+  method: "get",
+  path: "/tasks/{id}",
+  summary: "One task; a card with what it stands for",
+  request: { params: idParam },
+  responses: answers("The task", taskSchema),
+});
+
+const create = createRoute({
+  method: "post",
+  path: "/tasks",
+  summary: "Put a task into the queue",
+  request: {
+    headers: idempotencyHeaders,
+    body: jsonBody(
+      z.strictObject({
+        title: storableLine(300),
+        section: storableLine(60)
+          .refine((section) => section !== cardSection, `${cardSection} is kept for cards`)
+          .default("up-next"),
+      }),
+    ),
+  },
+  responses: answers("The task", taskSchema),
+});
+
+const confirm = createRoute({
+  method: "post",
+  path: "/tasks/{id}/confirm",
+  summary: "Approve what the card stands for",
+  request: {
+    params: idParam,
+    headers: decisionHeaders,
+    body: { ...jsonBody(z.strictObject(decisionBody)), required: false },
+  },
+  responses: answers("The approval is given", taskSchema),
+});
+
+const dismiss = createRoute({
+  method: "post",
+  path: "/tasks/{id}/dismiss",
+  summary: "Deny an approval, leave a question without an answer, or drop a task",
+  request: {
+    params: idParam,
+    headers: decisionHeaders,
+    body: { ...jsonBody(z.strictObject(decisionBody)), required: false },
+  },
+  responses: answers("The task is closed", taskSchema),
+});
+
+const answerRoute = createRoute({
+  method: "post",
+  path: "/tasks/{id}/answer",
+  summary: "Answer a question",
+  request: {
+    params: idParam,
+    body: jsonBody(z.strictObject({ answer: storableText(20_000) })),
+  },
+  responses: answers("The question is answered", taskSchema),
+});
+
+const done = createRoute({
+  method: "post",
+  path: "/tasks/{id}/done",
+  summary: "Mark a plain task done",
+  request: { params: idParam },
+  responses: answers("The task is done", taskSchema),
+});
+
+/** The queue of people and agents. */
+export function createTaskRoutes({ sql, commit }: ServerDependencies) {
+  async function findTask(actor: Actor, id: string): Promise<Task> {
+    const task = await readTogether(sql, (tx) => readTask(tx, actor.workspaceId, id));
+    if (task === undefined) {
+      throw new Problem("not_found", `There is no task ${id} in this workspace.`);
+    }
+    return shown(actor, task);
+  }
+
+  /** The plain task after `close` was tried on it; refuses where somebody else had closed it, or otherwise. */
+  async function closePlain(actor: Actor, task: Task, status: "done" | "dismissed"): Promise<Task> {
+    requireRole(actor, "operator", "Closing a task");
+    const asked = { workspaceId: actor.workspaceId, id: task.id };
+    const by = `user:${actor.userId}`;
+    await transaction(sql, async (tx) => {
+      if (status === "done") await completeTask(tx, { ...asked, doneBy: by });
+      else await dismissTask(tx, { ...asked, dismissedBy: by });
+    });
+    const now = await findTask(actor, task.id);
+    if (now.status === status && now.resolvedBy?.id === actor.userId) return now;
+    throw new Problem(
+      "already_closed",
+      `${now.resolvedBy?.name ?? "Somebody"} closed this task before: it is ${now.status}. Nothing was changed by you.`,
+      {
+        settlement: {
+          status: now.status,
+          answer: null,
+          by: now.resolvedBy?.name ?? null,
+          at: now.resolvedAt,
+          reason: now.resolution,
+        },
+      },
+    );
+  }
+
+  return new OpenAPIHono<AppEnv>()
+    .openapi(list, async (c) => {
+      const actor = c.get("actor");
+      const { status, section, cursor, limit } = c.req.valid("query");
+      const name = `tasks.${status}`;
+      const afterId = decodeCursor(name, cursor);
+      const { workspaceId } = actor;
+      const read = await readTogether(sql, (tx) =>
+        listTasks(tx, { workspaceId, status, section, afterId, limit }),
+      );
+      const { rows, nextCursor } = pageOf(c, name, read, limit);
+      return c.json({ tasks: rows.map((task) => shown(actor, task)), nextCursor }, 200);
+    })
+    .openapi(get, async (c) => {
+      const task = await findTask(c.get("actor"), c.req.valid("param").id);
+      if (task.approval !== null) c.header("ETag", `"${task.approval.version}"`);
+      return c.json(task, 200);
+    })
+    .openapi(create, async (c) => {
+      const actor = c.get("actor");
+      requireRole(actor, "operator", "Creating a task");
+      const key = c.req.valid("header")["idempotency-key"];
+      const id = idFor(actor, "task", key);
+      const outcome = await transaction(sql, (tx) =>
+        putTask(tx, {
+          id,
+          workspaceId: actor.workspaceId,
+          createdBy: `user:${actor.userId}`,
+          ...c.req.valid("json"),
+        }),
+      );
+      if (outcome === "mismatch") throw keyReused(key ?? "");
+      if (outcome === "existing") c.header("Idempotency-Replayed", "true");
+      return c.json(await findTask(actor, id), 200);
+    })
+    .openapi(confirm, async (c) => {
+      const actor = c.get("actor");
+      const task = await findTask(actor, c.req.valid("param").id);
+      if (task.approval === null || task.kind !== "approval") throw wrongKind(task, "confirmed");
+      await decide({ sql, commit }, actor, {
+        approvalId: task.approval.id,
+        answer: "approve",
+        ifMatch: c.req.valid("header")["if-match"],
+        ...c.req.valid("json"),
+      });
+      return c.json(await findTask(actor, task.id), 200);
+    })
+    .openapi(dismiss, async (c) => {
+      const actor = c.get("actor");
+      const task = await findTask(actor, c.req.valid("param").id);
+      if (task.kind === "outcome") throw wrongKind(task, "dismissed");
+      if (task.approval !== null) {
+        await decide({ sql, commit }, actor, {
+          approvalId: task.approval.id,
+          answer: "deny",
+          ifMatch: c.req.valid("header")["if-match"],
+          ...c.req.valid("json"),
+        });
+      } else if (task.question !== null) {
+        await answer(commit, actor, task.question, undefined);
+      } else {
+        await closePlain(actor, task, "dismissed");
+      }
+      return c.json(await findTask(actor, task.id), 200);
+    })
+    .openapi(answerRoute, async (c) => {
+      const actor = c.get("actor");
+      const task = await findTask(actor, c.req.valid("param").id);
+      if (task.question === null) throw wrongKind(task, "answered");
+      await answer(commit, actor, task.question, c.req.valid("json").answer);
+      return c.json(await findTask(actor, task.id), 200);
+    })
+    .openapi(done, async (c) => {
+      const actor = c.get("actor");
+      const task = await findTask(actor, c.req.valid("param").id);
+      if (task.kind !== "task") throw wrongKind(task, "marked done");
+      return c.json(await closePlain(actor, task, "done"), 200);
+    });
+}
+
+function shown(actor: Actor, task: Task): Task {
+  if (task.approval === null) return task;
+  return { ...task, approval: shownTo(actor, task.approval) };
+}
+
+const waysToClose = {
+  task: "mark it done, or dismiss it",
+  approval: "confirm or dismiss it",
+  outcome: "say what happened: POST /v1/approvals/<approval>/decision with done, retry or give_up",
+  question: "answer or dismiss it",
+} as const;
+
+function wrongKind(task: Task, asked: string): Problem {
+  return new Problem(
+    "wrong_kind",
+    `${JSON.stringify(task.title)} is of the kind ${task.kind} and cannot be ${asked}: ${waysToClose[task.kind]}.`,
+  );
+}

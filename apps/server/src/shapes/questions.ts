@@ -1,0 +1,25 @@
+import { z } from "@hono/zod-openapi";
+import { runRefSchema } from "./approvals.ts";
+import { actorSchema, moment } from "./common.ts";
+
+export const questionSchema = z
+  .object({
+    id: z.string(),
+    status: z.enum(["open", "answered", "dismissed", "expired", "canceled"]),
+    taskId: z.string(),
+    callId: z.string(),
+    run: runRefSchema,
+    question: z.string(),
+    options: z.array(z.string()),
+    context: z.string().nullable(),
+    defaultAnswer: z.string().nullable(),
+    heldBy: z.string().nullable(),
+    askedAt: moment,
+    expiresAt: moment.nullable(),
+    answeredAt: moment.nullable(),
+    answeredBy: actorSchema.nullable(),
+    answer: z.string().nullable(),
+  })
+  .openapi("Question");
+
+export type Question = z.infer<typeof questionSchema>;

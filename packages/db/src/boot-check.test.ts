@@ -1,0 +1,69 @@
+import { afterAll, expect, test } from "vitest";
+import { checkServer } from "./boot-check.ts";
+import { connect, type Sql } from "./connect.ts";
+import { testDatabase } from "./testing/test-database.ts";
+
+const { sql, url } = await testDatabase();
+const databases: string[] = [];
+const pools: Sql[] = [];
+const role = `outsider_${process.pid}`;
+
+afterAll(async () => {
+  for (const pool of pools) await pool.end({ timeout: 1 });
+  for (const name of databases) await sql`drop database if exists ${sql(name)} with (force)`;
+  await sql`drop role if exists ${sql(role)}`;
+});
+
+function at(change: (address: URL) => void): Sql {
+  const address = new URL(url);
+  change(address);
+  const made = connect(address.href, { max: 1 });
+  pools.push(made);
+  return made;
+}
+
+test("the server that the tests use passes", async () => {
+  await checkServer(sql);
+});
+
+test("a server that does not answer is named with host, port and user, never with the password", async () => {
+  const attempt = checkServer(at((address) => (address.port = "1")));
+  await expect(attempt).rejects.toMatchObject({ name: "BootRefusal", code: "unreachable" });
+  await expect(attempt).rejects.toThrow(/:1 \(user .+, database .+\): .*ECONNREFUSED/);
+  await expect(attempt).rejects.not.toThrow(new URL(url).password);
+});
+
+test("a wrong password and an unknown database are refused access, not a missing server", async () => {
+  const wrongPassword = checkServer(at((address) => (address.password = "swordfish")));
+  await expect(wrongPassword).rejects.toMatchObject({ code: "access_denied" });
+  await expect(wrongPassword).rejects.not.toThrow("swordfish");
+  const unknown = checkServer(at((address) => (address.pathname = "/not_there")));
+  await expect(unknown).rejects.toMatchObject({ code: "access_denied" });
+  await expect(unknown).rejects.toThrow("not_there");
+});
+
+test("a server older than the minimum is refused with both versions", async () => {
+  const attempt = checkServer(sql, { minimumVersion: 99 });
+  await expect(attempt).rejects.toMatchObject({ code: "server_too_old" });
+  await expect(attempt).rejects.toThrow("version 99 or newer");
+});
+
+test("a locale that does not fold the case of É is refused, with the statement that makes a good database", async () => {
+  const name = `${new URL(url).pathname.slice(1)}_c`;
+  databases.push(name);
+  await sql`create database ${sql(name)} template template0 encoding 'UTF8' locale 'C'`;
+  const attempt = checkServer(at((address) => (address.pathname = `/${name}`)));
+  await expect(attempt).rejects.toMatchObject({ code: "no_case_folding" });
+  await expect(attempt).rejects.toThrow(`create database "${name}" template template0 encoding 'UTF8' locale 'C.UTF-8'`);
+});
+
+test("a user who may not create tables is refused, with the grant that is missing", async () => {
+  await sql`create role ${sql(role)} login password 'outside'`;
+  const outside = at((address) => {
+    address.username = role;
+    address.password = "outside";
+  });
+  const attempt = checkServer(outside);
+  await expect(attempt).rejects.toMatchObject({ code: "no_create_right" });
+  await expect(attempt).rejects.toThrow(`grant create, usage on schema "public" to "${role}"`);
+});

@@ -1,0 +1,70 @@
+import postgres from "postgres";
+import { createLender } from "./lender.ts";
+
+/** A pool of connections to the one database. */
+export type Sql = postgres.Sql;
+
+/** For functions of a single statement that do not mind whether they run in a transaction. */
+export type Queryable = postgres.ISql;
+
+/** A transaction in progress, handed out by `transaction` only: what is sent on it becomes true together or not at all. */
+export type Tx = Queryable & { readonly isTransaction: true };
+
+export type ConnectOptions = {
+  /** The most connections for single statements, and as many again for transactions; each is opened when needed. */
+  max?: number;
+  /** Shown in pg_stat_activity; says which process and which purpose. */
+  applicationName?: string;
+  /** False only behind a pooler that cannot keep prepared statements. */
+  prepare?: boolean;
+  /** How long an unused connection is kept; 0 keeps it. */
+  idleTimeoutSeconds?: number;
+  connectTimeoutSeconds?: number;
+};
+
+/**
+ * A client for the database at `url`; nothing is sent until the first query.
+ * `int8` arrives as a number (one beyond 2^53 throws), other types as the driver has them; arrays may be parameters
+ * (`$1::uuid[]`); NOTICEs are dropped. A refused connection rejects the query that needed it. `sql.end({ timeout })`
+ * waits for what is in hand, 10 seconds unless told otherwise.
+ */
+export function connect(url: string, options: ConnectOptions = {}): Sql {
+  const max = options.max ?? 10;
+  const idleTimeoutSeconds = options.idleTimeoutSeconds ?? 0;
+  const settings = {
+    prepare: options.prepare ?? true,
+    connect_timeout: options.connectTimeoutSeconds ?? 10,
+    fetch_types: true,
+    onnotice: () => {},
+    connection: { application_name: options.applicationName ?? "countersign" },
+    types: { int8: { to: 20, from: [20], serialize: String, parse: parseInt8 } },
+  };
+  const sql = postgres(url, { ...settings, max, idle_timeout: idleTimeoutSeconds });
+  // The driver's own timers would close a lent connection between two statements of its transaction.
+  const openOne = (onclose: () => void) =>
+    postgres(url, { ...settings, max: 1, idle_timeout: 0, max_lifetime: null, onclose });
+  const lender = createLender({ openOne, max, idleTimeoutMs: idleTimeoutSeconds * 1000 });
+  lenders.set(sql, lender);
+
+  const endPool = sql.end;
+  // Without a timeout the driver (3.4.9) waits forever for a connection that died in mid-statement.
+  sql.end = async ({ timeout = 10 } = {}) => {
+    await Promise.all([endPool({ timeout }), lender.end(timeout * 1000)]);
+  };
+  return sql;
+}
+
+const lenders = new WeakMap<object, ReturnType<typeof createLender>>();
+
+/** Where the transactions of this client get their connections; throws for one not made by `connect`. */
+export function lenderOf(sql: Sql): ReturnType<typeof createLender> {
+  const lender = lenders.get(sql);
+  if (lender === undefined) throw new TypeError("A transaction needs the client that connect() returned");
+  return lender;
+}
+
+function parseInt8(text: string): number {
+  const value = Number(text);
+  if (Number.isSafeInteger(value)) return value;
+  throw new RangeError(`int8 ${text} does not fit a JavaScript number exactly; select it as text`);
+}

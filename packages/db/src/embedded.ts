@@ -1,0 +1,202 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, readlinkSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { serverBinaries, type ServerBinaries } from "./embedded-binaries.ts";
+import { EmbeddedRefusal } from "./embedded-refusal.ts";
+import { giveToServerUser, runAsServerUser } from "./embedded-user.ts";
+
+export type EmbeddedOptions = {
+  /** Where the cluster lives; made on the first start, kept for the next. */
+  dataDir: string;
+  log?: (line: string) => void;
+  /** False gives up durability for speed; for tests only. */
+  durable?: boolean;
+};
+
+export type EmbeddedPostgres = {
+  url: string;
+  /** When this server came up, which for a reused one was before. */
+  startedAt: Date;
+  /** True where a server of an earlier process was still running and is used on. */
+  reused: boolean;
+  /** Ends the server in good order; its data stay. */
+  stop: () => Promise<void>;
+};
+
+const user = "countersign";
+const startTimeoutMs = 60_000;
+
+/**
+ * A PostgreSQL server of the project's own, on a free port of 127.0.0.1, with its data in `dataDir`. When the promise
+ * resolves it answers; it lives on when this process is interrupted or killed, until `stop()`, and the next start finds
+ * and uses it. Rejects with EmbeddedRefusal where the platform has no binaries or the server does not come up.
+ */
+export async function startEmbedded({ dataDir, log = () => {}, durable = true }: EmbeddedOptions): Promise<EmbeddedPostgres> {
+  const cluster = clusterIn(dataDir);
+  mkdirSync(cluster.home, { recursive: true, mode: 0o700 });
+  if (!existsSync(cluster.dir)) {
+    log(`Preparing a PostgreSQL cluster in ${cluster.home}`);
+    await initialize(cluster);
+  }
+  const reused = (await isRunning(cluster)) || !(await start(cluster, durable));
+  const { port, startedAt } = await whenReady(cluster);
+  log(`PostgreSQL ${reused ? "still runs" : "runs"} on 127.0.0.1:${port}, data in ${cluster.home}`);
+  const password = readFileSync(cluster.passwordFile, "utf8");
+  return {
+    url: `postgres://${user}:${password}@127.0.0.1:${port}/postgres`,
+    startedAt,
+    reused,
+    stop: () => stopEmbedded(dataDir),
+  };
+}
+
+/** Stops the server of this folder in good order; nothing happens where none runs. */
+export async function stopEmbedded(dataDir: string): Promise<void> {
+  const cluster = clusterIn(dataDir);
+  if (!existsSync(cluster.dir) || !(await isRunning(cluster))) return;
+  const stopped = await pgCtl(cluster, "-w", "-t", "60", "-m", "fast", "stop");
+  if (stopped.code === 0 || !(await isRunning(cluster))) return;
+  throw new EmbeddedRefusal("stop_failed", `PostgreSQL in ${cluster.home} did not stop: ${stopped.output}`);
+}
+
+type Cluster = {
+  binaries: ServerBinaries;
+  home: string;
+  dir: string;
+  data: string;
+  passwordFile: string;
+  logFile: string;
+};
+
+function clusterIn(dataDir: string): Cluster {
+  const home = resolve(dataDir);
+  const dir = join(home, "cluster");
+  return {
+    binaries: serverBinaries(),
+    home,
+    dir,
+    data: join(dir, "data"),
+    passwordFile: join(dir, "password"),
+    logFile: join(home, "postgres.log"),
+  };
+}
+
+/** Makes the cluster aside and puts it in place whole: one that was interrupted, or lost the race with another, never counts. */
+async function initialize(cluster: Cluster): Promise<void> {
+  const aside = join(cluster.home, `new-${process.pid}-${randomBytes(4).toString("hex")}`);
+  mkdirSync(aside, { mode: 0o700 });
+  try {
+    const passwordFile = join(aside, "password");
+    writeFileSync(passwordFile, randomBytes(24).toString("hex"), { mode: 0o600 });
+    giveToServerUser(cluster.home);
+    const made = await runAsServerUser(cluster.binaries.initdb, [
+      `--pgdata=${join(aside, "data")}`,
+      `--username=${user}`,
+      `--pwfile=${passwordFile}`,
+      "--auth=scram-sha-256",
+      "--encoding=UTF8",
+      "--locale=C.UTF-8",
+      "--no-instructions",
+    ]);
+    if (made.code !== 0) throw new EmbeddedRefusal("initdb_failed", `initdb in ${cluster.home} failed: ${made.output}`);
+    try {
+      renameSync(aside, cluster.dir);
+    } catch (error) {
+      if (!existsSync(cluster.dir)) throw error;
+    }
+  } finally {
+    rmSync(aside, { recursive: true, force: true });
+  }
+}
+
+/** True where this call started the server, false where another process was faster. */
+async function start(cluster: Cluster, durable: boolean): Promise<boolean> {
+  giveToServerUser(cluster.home);
+  let output = "";
+  // Again, since the port may be taken meanwhile, and a killed server's children hold its memory for a moment.
+  for (let attempt = 1; attempt <= 6; attempt++) {
+    removeForeignPidFile(cluster);
+    const options = serverOptions(cluster, await freePort(), durable);
+    const started = await pgCtl(cluster, "-w", "-t", "60", "-s", "-l", cluster.logFile, "-o", options, "start");
+    if (started.code === 0) return true;
+    if (await isRunning(cluster)) return false;
+    output = started.output;
+    await sleep(200 * attempt);
+  }
+  const tail = existsSync(cluster.logFile) ? readFileSync(cluster.logFile, "utf8").split("\n").slice(-12).join("\n") : output;
+  throw new EmbeddedRefusal(
+    "start_failed",
+    `PostgreSQL in ${cluster.home} did not start. The end of ${cluster.logFile}:\n${tail}`,
+  );
+}
+
+function serverOptions(cluster: Cluster, port: number, durable: boolean): string {
+  const settings = [
+    "listen_addresses=127.0.0.1",
+    `port=${port}`,
+    "unix_socket_directories=",
+    "max_connections=200",
+    ...(cluster.binaries.hasStatStatements ? ["shared_preload_libraries=pg_stat_statements"] : []),
+    ...(durable ? [] : ["fsync=off", "synchronous_commit=off", "full_page_writes=off"]),
+  ];
+  return settings.map((setting) => `-c ${setting}`).join(" ");
+}
+
+function pgCtl(cluster: Cluster, ...args: string[]) {
+  return runAsServerUser(cluster.binaries.pgCtl, ["-D", cluster.data, ...args]);
+}
+
+/** `pg_ctl status` believes any live process under the number in the file; after a crash that may be somebody else's. */
+async function isRunning(cluster: Cluster): Promise<boolean> {
+  const status = await pgCtl(cluster, "status");
+  return status.code === 0 && isServerProcess(cluster, readPidFile(cluster)?.pid);
+}
+
+function removeForeignPidFile(cluster: Cluster): void {
+  const noted = readPidFile(cluster);
+  if (noted !== undefined && !isServerProcess(cluster, noted.pid)) rmSync(pidFile(cluster), { force: true });
+}
+
+function isServerProcess(cluster: Cluster, pid: number | undefined): boolean {
+  try {
+    const program = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0")[0];
+    // The server works in its data folder.
+    return program?.endsWith("postgres") === true && readlinkSync(`/proc/${pid}/cwd`) === realpathSync(cluster.data);
+  } catch (error) {
+    // One of another user may not be looked at: better not to touch its files. Otherwise there is no such process.
+    return error instanceof Error && "code" in error && error.code === "EACCES";
+  }
+}
+
+const pidFile = (cluster: Cluster) => join(cluster.data, "postmaster.pid");
+
+/** Lines of postmaster.pid: 1 process, 3 start in seconds, 4 port, 8 state. */
+function readPidFile(cluster: Cluster) {
+  if (!existsSync(pidFile(cluster))) return undefined;
+  const lines = readFileSync(pidFile(cluster), "utf8").split("\n");
+  return {
+    pid: Number(lines[0]),
+    startedAt: new Date(Number(lines[2]) * 1000),
+    port: Number(lines[3]),
+    isReady: lines[7]?.trim() === "ready",
+  };
+}
+
+async function whenReady(cluster: Cluster) {
+  for (const start = performance.now(); performance.now() - start < startTimeoutMs; await sleep(50)) {
+    const noted = readPidFile(cluster);
+    if (noted?.isReady === true) return noted;
+  }
+  throw new EmbeddedRefusal("start_failed", `PostgreSQL in ${cluster.home} runs but is not ready; see ${cluster.logFile}`);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((done, fail) => server.once("error", fail).listen(0, "127.0.0.1", done));
+  const address = server.address();
+  await new Promise((done) => server.close(done));
+  if (address === null || typeof address === "string") throw new Error("The system gave no free port on 127.0.0.1");
+  return address.port;
+}

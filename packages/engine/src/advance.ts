@@ -1,0 +1,113 @@
+import { failRun } from "./commits/fail-run.ts";
+import { releaseRun } from "./commits/release-run.ts";
+import type { CallReport, Engine, HeldRun } from "./engine.ts";
+import { insist } from "./insist.ts";
+import { positionOf } from "./position.ts";
+import { runCall } from "./run-call.ts";
+import { type RecordedCall, readSnapshot } from "./run-snapshot.ts";
+import { takeTurn } from "./take-turn.ts";
+
+/** The most calls of one run under way at once. */
+const maxConcurrentCalls = 10;
+
+/**
+ * Where one step left the run: `go_on` to take the next; any other is the end of this hold. `parked`: it waits and holds
+ * nothing. `lost`: somebody else has it, or nobody; write nothing more. `given_back`: it is ready for another worker.
+ */
+export type Step = "go_on" | "parked" | "ended" | "lost" | "given_back";
+
+/** Takes one step of a held run: starts the calls that can go on, takes in one that came back, or asks the model. */
+export async function advance(engine: Engine, held: HeldRun): Promise<Step> {
+  if (held.hasNews) await look(engine, held);
+  if (held.isLeaving || held.abort.signal.aborted) return await leave(engine, held);
+
+  const position = positionOf(held.snapshot, held.definition, new Set(held.inFlight.keys()));
+  switch (position.kind) {
+    case "calls":
+      if (held.inFlight.size >= maxConcurrentCalls) return await takeIn(engine, held);
+      for (const call of position.calls.slice(0, maxConcurrentCalls - held.inFlight.size)) start(engine, held, call);
+      return "go_on";
+    case "busy":
+      return await takeIn(engine, held);
+    case "model":
+      return await turn(engine, held);
+    case "wait":
+      return await park(engine, held);
+    case "fail":
+      return await fail(engine, held, position.reason);
+  }
+}
+
+function start(engine: Engine, held: HeldRun, call: RecordedCall): void {
+  held.inFlight.set(call.id, runCall(engine, held, call));
+}
+
+/** Waits for the first call to come back, or for news; what came back is taken in here and nowhere else. */
+async function takeIn(engine: Engine, held: HeldRun): Promise<Step> {
+  const report = await Promise.race([...held.inFlight.values(), held.news.promise]);
+  if (report === undefined) return "go_on";
+  held.inFlight.delete(report.callId);
+  return await applyReport(engine, held, report);
+}
+
+async function applyReport(engine: Engine, held: HeldRun, report: CallReport): Promise<Step> {
+  if (report.kind === "lost") {
+    held.abort.abort();
+    return "go_on";
+  }
+  if (report.kind === "held") held.isLeaving = true;
+  const { change } = report;
+  if (change !== undefined) {
+    const calls = held.snapshot.calls.map((call) => (call.id === report.callId ? { ...call, ...change } : call));
+    held.snapshot = { ...held.snapshot, calls };
+  }
+  if (report.isParked === true) return "parked";
+  if (report.hasNews === true) await look(engine, held);
+  return "go_on";
+}
+
+/** Reads the run anew. Calls under way keep their place in `inFlight`, so an older state of theirs does no harm. */
+async function look(engine: Engine, held: HeldRun): Promise<void> {
+  held.hasNews = false;
+  held.news = Promise.withResolvers();
+  held.snapshot = await insist(held.abort.signal, () => readSnapshot(engine.sql, held.hold.runId));
+}
+
+async function turn(engine: Engine, held: HeldRun): Promise<Step> {
+  const report = await takeTurn(engine, held);
+  switch (report.kind) {
+    case "recorded":
+      return "go_on";
+    case "stale":
+      await look(engine, held);
+      return "go_on";
+    case "held":
+      held.isLeaving = true;
+      return "go_on";
+    default:
+      return report.kind;
+  }
+}
+
+async function park(engine: Engine, held: HeldRun): Promise<Step> {
+  const outcome = await insist(held.abort.signal, () => engine.commit(releaseRun, { ...held.hold, isLeaving: false }));
+  if (outcome.kind === "busy") {
+    await look(engine, held);
+    return "go_on";
+  }
+  return outcome.kind === "released" ? "parked" : "lost";
+}
+
+async function fail(engine: Engine, held: HeldRun, reason: string): Promise<Step> {
+  const outcome = await insist(held.abort.signal, () => engine.commit(failRun, { ...held.hold, reason }));
+  return outcome.kind === "failed" ? "ended" : "lost";
+}
+
+/** Lets what is under way come to its end, then gives the run back; a lease that is lost is not given back. */
+async function leave(engine: Engine, held: HeldRun): Promise<Step> {
+  for (const pending of held.inFlight.values()) await pending;
+  held.inFlight.clear();
+  if (!held.isLeaving) return "lost";
+  const outcome = await engine.commit(releaseRun, { ...held.hold, isLeaving: true });
+  return outcome.kind === "released" ? "given_back" : "lost";
+}

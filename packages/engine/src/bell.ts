@@ -1,0 +1,115 @@
+import { connect, type Sql } from "@countersign/db/connect.ts";
+import { randomUUID } from "node:crypto";
+
+/** The channel on which a process says that some run became ready. It carries no truth: a lost ring costs latency only. */
+const channel = "countersign_ready";
+
+/** How long rings of one process are gathered before one goes out. */
+const gatherMs = 2;
+
+export interface Bell {
+  /** Tells every listening worker, within a few milliseconds, that there may be work. Never rejects, never waits. */
+  ring(): void;
+  close(): Promise<void>;
+}
+
+/**
+ * A bell on a connection of its own: a NOTIFY inside the commit that made the run ready would serialise commits
+ * database-wide, and this one need not reach the disk.
+ */
+export function createBell(url: string): Bell {
+  const sql = connect(url, { max: 1, applicationName: "countersign bell" });
+  let timer: NodeJS.Timeout | undefined;
+  let ringing: Promise<unknown> = Promise.resolve();
+
+  function send(): void {
+    timer = undefined;
+    // A ring that fails is made good by the poll that every worker makes each second.
+    ringing = sql`select set_config('synchronous_commit', 'off', true), pg_notify(${channel}, '')`.catch(() => undefined);
+  }
+
+  return {
+    ring() {
+      timer ??= setTimeout(send, gatherMs);
+    },
+    async close() {
+      clearTimeout(timer);
+      await ringing;
+      await sql.end({ timeout: 1 });
+    },
+  };
+}
+
+export interface ListenOptions {
+  readonly onRing: () => void;
+  /** Called once where a listener hears nothing, as behind a pooler in transaction mode; work is then found by polling. */
+  readonly onUnavailable: () => void;
+  /** How often the listener makes sure that it still hears, and how long it waits for that. */
+  readonly probeMs?: number;
+  readonly probeTimeoutMs?: number;
+}
+
+export interface Listener {
+  close(): Promise<void>;
+}
+
+/**
+ * Listens for the bell until closed. A connection can be dead and say nothing (a cable, a firewall that forgot it), so
+ * the listener rings itself now and then over another connection; hearing nothing it is replaced.
+ */
+export function listenToBell(url: string, sql: Sql, options: ListenOptions): Listener {
+  const { onRing, onUnavailable, probeMs = 15_000, probeTimeoutMs = 3_000 } = options;
+  const self = randomUUID();
+  let isClosed = false;
+  let hasSaidUnavailable = false;
+  let current = open();
+  const timer = setInterval(() => void probe(), probeMs);
+  timer.unref();
+  void probe();
+
+  function open(): { ear: Sql; heard: PromiseWithResolvers<void>; listening: Promise<unknown> } {
+    const ear = connect(url, { max: 1, applicationName: "countersign listener" });
+    const opened = {
+      ear,
+      heard: Promise.withResolvers<void>(),
+      listening: Promise.resolve<unknown>(undefined),
+    };
+    const onNotify = (payload: string): void => {
+      if (payload === self) opened.heard.resolve();
+      else if (payload === "") onRing();
+    };
+    // The driver listens again by itself when it loses the connection; rings missed meanwhile are found by polling.
+    opened.listening = ear.listen(channel, onNotify, onRing).catch(() => undefined);
+    return opened;
+  }
+
+  async function probe(): Promise<void> {
+    const probed = current;
+    probed.heard = Promise.withResolvers();
+    await probed.listening;
+    const isSent = await sql`select pg_notify(${channel}, ${self})`.then(() => true, () => false);
+    if (!isSent || isClosed) return;
+    const isHeard = await Promise.race([probed.heard.promise.then(() => true), sleep(probeTimeoutMs).then(() => false)]);
+    if (isHeard || isClosed || probed !== current) return;
+    if (!hasSaidUnavailable) onUnavailable();
+    hasSaidUnavailable = true;
+    current = open();
+    await end(probed.ear);
+  }
+
+  return {
+    async close() {
+      isClosed = true;
+      clearInterval(timer);
+      await end(current.ear);
+    },
+  };
+}
+
+async function end(sql: Sql): Promise<void> {
+  await sql.end({ timeout: 1 }).catch(() => undefined);
+}
+
+async function sleep(ms: number): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, ms).unref());
+}

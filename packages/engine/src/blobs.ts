@@ -1,0 +1,28 @@
+import { createHash } from "node:crypto";
+import type { Queryable } from "@countersign/db/connect.ts";
+
+const chunkBytes = 1024 * 1024;
+
+const store = `
+  with stored as (
+    insert into blobs (workspace_id, hash, size, media_type) values ($1::uuid, $2::text, $3::bigint, $4::text)
+        on conflict do nothing
+    returning workspace_id, hash)
+  insert into blob_chunks (workspace_id, hash, n, bytes)
+  select s.workspace_id, s.hash, c.n - 1, c.bytes from stored s cross join unnest($5::bytea[]) with ordinality c (bytes, n)`;
+
+/** Afterwards the bytes can be read by the returned sha256 (hex), stored once per workspace however often they are produced. */
+export async function storeBlob(
+  sql: Queryable,
+  workspaceId: string,
+  bytes: Buffer,
+  mediaType: string,
+): Promise<string> {
+  const hash = createHash("sha256").update(bytes).digest("hex");
+  const chunks = Array.from(
+    { length: Math.ceil(bytes.length / chunkBytes) },
+    (_, n) => `\\x${bytes.subarray(n * chunkBytes, (n + 1) * chunkBytes).toString("hex")}`,
+  );
+  await sql.unsafe(store, [workspaceId, hash, bytes.length, mediaType, chunks], { prepare: true });
+  return hash;
+}

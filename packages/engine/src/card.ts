@@ -1,0 +1,81 @@
+import type { Verdict } from "@countersign/gate/types.ts";
+import { v7 as uuidv7 } from "uuid";
+import type { Card } from "./commits/record-turn.ts";
+import { displayText } from "./exact-text.ts";
+import type { Question, Tool } from "./tool.ts";
+
+/** What a card shows of a call. Built from the arguments alone, never from what the model says about them. */
+export interface CardBody {
+  readonly tool: string;
+  /** The arguments as JSON text, whole; a person approves what stands here. */
+  readonly args: string;
+  readonly argsHash: string;
+  /** What exactly will happen, line by line, in the tool's words. */
+  readonly details: readonly string[];
+  /** The row of the decision table that asked, and why. */
+  readonly row: string;
+  readonly reason: string;
+  /** Every reason that holds under any policy; a new one asks again. */
+  readonly floorReasons: readonly string[];
+  readonly requires: readonly string[];
+  /** For an unknown outcome: what is known of the attempt. */
+  readonly known?: string;
+}
+
+export interface CallOnCard {
+  readonly name: string;
+  readonly args: string;
+  readonly argsHash: string;
+  readonly requires: readonly string[];
+}
+
+/** The card of a call that asks for permission. */
+export function approvalCard(call: CallOnCard, tool: Tool | undefined, verdict: Verdict): Card {
+  const details = detailsOf(tool, verdict.args);
+  const body: CardBody = {
+    tool: call.name,
+    args: displayText(call.args),
+    argsHash: call.argsHash,
+    details,
+    row: verdict.row,
+    reason: verdict.reason,
+    floorReasons: verdict.floorReasons ?? [],
+    requires: call.requires,
+  };
+  return { taskId: uuidv7(), title: titleOf(call.name, details), body: JSON.stringify(body) };
+}
+
+/** The card of a call whose effect nobody can vouch for. */
+export function outcomeCard(call: CallOnCard, tool: Tool | undefined, parsedArgs: unknown, known: string): Card {
+  const details = detailsOf(tool, parsedArgs);
+  const body: CardBody = {
+    tool: call.name,
+    args: displayText(call.args),
+    argsHash: call.argsHash,
+    details,
+    row: "outcome",
+    reason: "outcome_unknown",
+    floorReasons: [],
+    requires: call.requires,
+    known: displayText(known),
+  };
+  return { taskId: uuidv7(), title: `Did it happen? ${titleOf(call.name, details)}`, body: JSON.stringify(body) };
+}
+
+/** The card of a question. */
+export function questionCard(question: Question): Card {
+  return { taskId: uuidv7(), title: displayText(question.question, 200), body: "{}" };
+}
+
+function titleOf(name: string, details: readonly string[]): string {
+  return displayText([name, details[0]].filter(Boolean).join(": "), 200);
+}
+
+/** A tool whose `details` fail still gets its card: the arguments are on it whole. */
+function detailsOf(tool: Tool | undefined, parsedArgs: unknown): string[] {
+  try {
+    return (tool?.details?.(parsedArgs as never) ?? []).map((line) => displayText(line));
+  } catch {
+    return [];
+  }
+}

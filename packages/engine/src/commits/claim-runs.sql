@@ -1,0 +1,75 @@
+-- Ready → leased. Takes up to p_limit ready runs that nobody holds and no kill switch holds, oldest first, and the news
+-- of runs this process holds already (their epoch and lease stay). Approved calls that need no further look are begun in
+-- the same commit, so a decision costs no commit of its own between the person and the effect. A holder that is told of
+-- news reads the run itself, in step with what it is doing.
+--   p_only: null, or the only runs to consider (a batch that failed is retried one by one).
+--   p_held, p_held_leases: the runs this process holds, by the leases it holds them with.
+--   p_tools, p_definition_hashes: the tools this process can run.
+create or replace function claim_runs(
+  p_worker text, p_lease_ms bigint, p_limit int, p_only uuid[], p_held uuid[], p_held_leases uuid[],
+  p_tools text[], p_definition_hashes text[]
+) returns table (run_id uuid, is_new boolean, snapshot json)
+language plpgsql volatile set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
+#variable_conflict use_column
+declare
+  fresh  uuid[];
+  news   uuid[];
+  calls  uuid[];
+  epochs bigint[];
+begin
+  select array_agg(l.id) into fresh
+    from (select r.id
+            from runs r
+           where r.ready_at <= clock_timestamp() and r.lease_id is null
+             and (p_only is null or r.id = any (p_only))
+             and not exists (select 1 from policies p
+                              where p.killed_at is not null
+                                and p.scope_id in ('00000000-0000-0000-0000-000000000000', r.workspace_id, r.definition_id, r.id))
+           order by r.ready_at
+           limit p_limit
+             for no key update of r skip locked) l;
+
+  select array_agg(l.id) into news
+    from (select r.id
+            from unnest(p_held, p_held_leases) h (run, lease)
+            join runs r on r.id = h.run
+           where r.lease_id = h.lease and r.ready_at is not null
+             for no key update of r skip locked) l;
+
+  if fresh is null and news is null then
+    return;
+  end if;
+
+  if exists (select 1 from tool_calls c where c.run_id = any (fresh || news) and c.status = 'requested' and c.approval_id is not null) then
+    perform lock_policies(fresh || news);
+    select array_agg(c.id), array_agg(r.epoch + (r.id = any (coalesce(fresh, '{}')))::int)
+      into calls, epochs
+      from startable_calls(fresh || news, p_tools, p_definition_hashes) s
+      join tool_calls c on c.id = s.call_id
+      join runs r on r.id = c.run_id;
+  end if;
+
+  update runs r
+     set epoch                   = r.epoch + k.is_fresh::int,
+         lease_id                = case when k.is_fresh then gen_random_uuid() else r.lease_id end,
+         lease_until             = case when k.is_fresh then clock_timestamp() + p_lease_ms * interval '1 millisecond' else r.lease_until end,
+         worker                  = p_worker,
+         claimed_at              = case when k.is_fresh then clock_timestamp() else r.claimed_at end,
+         ready_at                = null,
+         claims_without_progress = r.claims_without_progress + k.is_fresh::int,
+         status                  = case s.status when 'queued' then 'running' else s.status end,
+         waits_on                = s.waits_on,
+         wake_at                 = s.wake_at,
+         last_seq                = r.last_seq + coalesce(b.lines, 0)
+    from unnest(fresh || news) n (id)
+    join run_state(fresh || news) s on s.run_id = n.id
+    left join begin_calls(calls, epochs) b on b.run_id = n.id
+   cross join lateral (select n.id = any (coalesce(fresh, '{}')) as is_fresh) k
+   where r.id = n.id;
+
+  return query
+  select s.run_id, true, s.snapshot from run_snapshot(fresh) s
+   union all
+  select n.id, false, null::json from unnest(news) n (id);
+end
+$$;

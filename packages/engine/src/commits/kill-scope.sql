@@ -1,0 +1,27 @@
+-- The switch goes on for a scope (app, workspace, definition or run): its policy version moves and an audit row says who
+-- and why. Nothing is written per run: claim, decide, expire and begin look the switch up, and a commit that is about to
+-- start an effect holds the row this changes.
+create or replace function kill_scope(p_scope text, p_scope_id uuid, p_workspace uuid, p_user uuid, p_reason text)
+returns table (outcome text)
+language plpgsql volatile as $$
+#variable_conflict use_column
+begin
+  perform lock_runs(array[p_scope_id], true);
+
+  insert into policies as p (scope_id, scope, workspace_id, killed_at, killed_by, kill_reason)
+  values (p_scope_id, p_scope, p_workspace, clock_timestamp(), p_user, p_reason)
+      on conflict (scope_id) do update
+     set version = p.version + 1, killed_at = clock_timestamp(), killed_by = p_user, kill_reason = p_reason
+   where p.killed_at is null;
+
+  if not found then
+    return query select 'already';
+    return;
+  end if;
+
+  insert into audit (workspace_id, actor, action, subject, details)
+  values (coalesce(p_workspace, '00000000-0000-0000-0000-000000000000'), 'user:' || p_user, 'scope.killed', p_scope || ':' || p_scope_id,
+          json_build_object('reason', p_reason));
+  return query select 'killed';
+end
+$$;

@@ -1,0 +1,30 @@
+import type { Queryable } from "@countersign/db/connect.ts";
+
+/** Where a switch can be set. The app's scope has the nil uuid. */
+export interface Scope {
+  readonly scope: "app" | "workspace" | "definition" | "run";
+  readonly scopeId: string;
+  /** Undefined for the app. */
+  readonly workspaceId: string | undefined;
+}
+
+export const appScope: Scope = {
+  scope: "app",
+  scopeId: "00000000-0000-0000-0000-000000000000",
+  workspaceId: undefined,
+};
+
+/** Afterwards nothing under the scope is claimed, begun, decided or expired until it is lifted; holders stop at their next beat. */
+export async function killScope(
+  sql: Queryable,
+  scope: Scope,
+  userId: string,
+  reason: string,
+): Promise<"killed" | "already"> {
+  const [row] = await sql.unsafe<{ outcome: "killed" | "already" }[]>(
+    "select outcome from kill_scope($1::text, $2::uuid, $3::uuid, $4::uuid, $5::text)",
+    [scope.scope, scope.scopeId, scope.workspaceId ?? null, userId, reason],
+    { prepare: true },
+  );
+  return row?.outcome ?? "already";
+}

@@ -1,0 +1,94 @@
+import type { Queryable } from "@countersign/db/connect.ts";
+import { z } from "zod";
+import { EngineError } from "./engine-error.ts";
+import type { Tools } from "./tools.ts";
+
+/** What an agent is: a row with versions, never edited in place. Durations in milliseconds, money in millionths. */
+export const definitionSpec = z.strictObject({
+  name: z.string().min(1).max(100),
+  description: z.string().max(2_000).default(""),
+  model: z.string().min(1).max(200),
+  instructions: z.string().max(100_000).default(""),
+  toolset: z.array(z.string().min(1)).max(200),
+  /** Narrows the capabilities its tools may acquire; absent, all that its tools require. */
+  caps: z.array(z.string().min(1)).optional(),
+  approvalPolicy: z.enum(["none", "outbound", "all"]).default("outbound"),
+  /** What runs unasked; absent, the tools' own declarations decide. */
+  dial: z.enum(["none", "read-only", "low", "high", "read", "write"]).optional(),
+  /** After a person's denial: the model goes on, or the run ends as `blocked_by_approval`. */
+  onDenial: z.enum(["continue", "stop"]).default("continue"),
+  /** What becomes of a question that nobody can answer. */
+  unattended: z.enum(["park", "deny"]).default("park"),
+  /** How long an approval waits before it expires; absent, for ever. */
+  approvalExpiresMs: z.int().positive().optional(),
+  maxOutputTokens: z.int().positive().default(8_192),
+  limits: z
+    .strictObject({
+      turns: z.int().positive().default(200),
+      toolCalls: z.int().positive().default(1_000),
+      tokens: z.int().positive().optional(),
+      costMicros: z.int().positive().optional(),
+      /** Time a worker spends on the run; waiting does not count. */
+      workedMs: z.int().positive().optional(),
+    })
+    .prefault({}),
+});
+
+export type Definition = z.infer<typeof definitionSpec>;
+
+/**
+ * Reads a definition from outside. Throws `invalid_definition` with every problem at once: unknown fields, tools that are
+ * not in the catalog, capabilities that none of its tools require.
+ */
+export function parseDefinition(source: unknown, tools: Tools): Definition {
+  const parsed = definitionSpec.safeParse(source);
+  if (!parsed.success)
+    throw new EngineError("invalid_definition", `This is not a definition:\n${z.prettifyError(parsed.error)}`);
+  const { name, toolset, caps = [] } = parsed.data;
+  const unknownTools = toolset.filter((tool) => !tools.has(tool));
+  const reachable = new Set(requirementsOf(toolset, tools));
+  const unknownCaps = caps.filter((cap) => !reachable.has(cap));
+  const problems = [
+    ...unknownTools.map((tool) => `there is no tool ${JSON.stringify(tool)}; known: ${[...tools.keys()].join(", ")}`),
+    ...unknownCaps.map((cap) => `none of its tools requires the capability ${JSON.stringify(cap)}`),
+  ];
+  if (problems.length > 0)
+    throw new EngineError("invalid_definition", `The definition ${JSON.stringify(name)}: ${problems.join("; ")}`);
+  return parsed.data;
+}
+
+/** The capabilities a run of this definition is granted when it starts: what its tools require, narrowed by `caps`. */
+export function grantsOf(definition: Definition, tools: Tools): readonly string[] {
+  const required = requirementsOf(definition.toolset, tools);
+  const { caps } = definition;
+  return caps === undefined ? required : required.filter((capability) => caps.includes(capability));
+}
+
+function requirementsOf(toolset: readonly string[], tools: Tools): string[] {
+  const required = toolset.flatMap((name) => tools.get(name)?.tool.requires ?? []);
+  return [...new Set(required)].toSorted();
+}
+
+/** Loads versions of definitions, each once: a version never changes. */
+export function createDefinitions(sql: Queryable): (definitionId: string, version: number) => Promise<Definition> {
+  const loaded = new Map<string, Promise<Definition>>();
+  return async (definitionId, version) => {
+    const key = `${definitionId}@${version}`;
+    const known = loaded.get(key) ?? loadDefinition(sql, definitionId, version);
+    loaded.set(key, known);
+    try {
+      return await known;
+    } catch (error) {
+      loaded.delete(key);
+      throw error;
+    }
+  };
+}
+
+async function loadDefinition(sql: Queryable, definitionId: string, version: number): Promise<Definition> {
+  const [row] = await sql<{ spec: unknown }[]>`
+    select spec from definition_versions where definition_id = ${definitionId} and version = ${version}`;
+  if (row === undefined)
+    throw new EngineError("unknown_definition", `There is no version ${version} of the definition ${definitionId}`);
+  return definitionSpec.parse(row.spec);
+}

@@ -1,0 +1,18 @@
+export type EngineErrorCode =
+  | "unknown_run"
+  | "unknown_definition"
+  | "invalid_definition"
+  | "invalid_tools"
+  | "invalid_prompt" | "unknown_scenario"
+  | "invalid_model_output";
+
+/** The caller cannot go on: what was asked for cannot be, and the message says what was found and what to do. */
+export class EngineError extends Error {
+  override readonly name = "EngineError";
+  readonly code: EngineErrorCode;
+
+  constructor(code: EngineErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}

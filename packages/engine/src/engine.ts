@@ -1,0 +1,85 @@
+import type { Sql } from "@countersign/db/connect.ts";
+import type { Committer } from "./committer.ts";
+import type { Definition } from "./definition.ts";
+import type { Hold } from "./held-run.ts";
+import type { Model } from "./model.ts";
+import type { RunSnapshot } from "./run-snapshot.ts";
+import type { Handle } from "./tool.ts";
+import type { Tools } from "./tools.ts";
+
+/** Everything the driver works with; passed in, so that the engine knows no broker, no provider and no environment. */
+export interface Engine {
+  readonly sql: Sql;
+  readonly commit: Committer;
+  readonly tools: Tools;
+  readonly model: Model;
+  readonly definitionOf: (definitionId: string, version: number) => Promise<Definition>;
+  /** Opens the credential of a capability that the call has acquired; throws `CapabilityRefused` where it cannot. */
+  readonly openCapability: (request: CapabilityRequest) => Promise<Handle>;
+  readonly report: (event: EngineEvent) => void;
+}
+
+export interface CapabilityRequest {
+  readonly workspaceId: string;
+  readonly runId: string;
+  readonly callId: string;
+  readonly capability: string;
+}
+
+/** The credential cannot be had; `message` is for the model and the person, and holds no secret. */
+export class CapabilityRefused extends Error {
+  override readonly name = "CapabilityRefused";
+}
+
+/** What an operator should be able to see in the log. */
+export type EngineEvent =
+  | { readonly kind: "run.dropped"; readonly runId: string; readonly error: unknown }
+  | { readonly kind: "run.failed"; readonly runId: string; readonly error: unknown }
+  | { readonly kind: "run.quarantined"; readonly runId: string }
+  | { readonly kind: "tool.failed"; readonly runId: string; readonly tool: string; readonly error: unknown }
+  | { readonly kind: "claim.failed"; readonly runId?: string; readonly error: unknown }
+  | { readonly kind: "lease.lost"; readonly runId: string }
+  | { readonly kind: "sweep.failed"; readonly error: unknown }
+  | { readonly kind: "bell.unavailable"; readonly error?: unknown };
+
+/** A run in this process's hands. The loop of `drive` is the only one to change it. */
+export interface HeldRun {
+  readonly hold: Hold;
+  readonly definition: Definition;
+  snapshot: RunSnapshot;
+  /** The calls under way here, each resolving with what came of it. */
+  readonly inFlight: Map<string, Promise<CallReport>>;
+  /** Aborted when the run must not be worked on any more: its lease is lost, its scope killed, or time is up. */
+  readonly abort: AbortController;
+  /** Set where the run is to be given back as soon as nothing is under way. */
+  isLeaving: boolean;
+  /** Resolves when something became ready on the run; replaced each time. */
+  news: PromiseWithResolvers<void>;
+  hasNews: boolean;
+}
+
+/** Takes a claimed run in hand. Undefined where the snapshot is of a run that nobody holds. */
+export function takeInHand(snapshot: RunSnapshot, definition: Definition): HeldRun | undefined {
+  const { id: runId, epoch, leaseId } = snapshot;
+  if (leaseId === null) return undefined;
+  return {
+    hold: { runId, epoch, leaseId },
+    definition,
+    snapshot,
+    inFlight: new Map(),
+    abort: new AbortController(),
+    isLeaving: false,
+    news: Promise.withResolvers(),
+    hasNews: false,
+  };
+}
+
+/** What came of running a call, for the loop to take in. */
+export interface CallReport {
+  readonly callId: string;
+  readonly kind: "settled" | "lost" | "held";
+  /** What changed on the call. */
+  readonly change?: Partial<RunSnapshot["calls"][number]>;
+  readonly hasNews?: boolean;
+  readonly isParked?: boolean;
+}

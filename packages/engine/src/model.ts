@@ -1,0 +1,44 @@
+/** A block of a message as the conversation has it. Arguments of a tool use are the exact JSON text the model wrote. */
+export type Block =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "tool_use"; readonly id: string; readonly name: string; readonly argsText: string }
+  | {
+      readonly type: "tool_result";
+      readonly toolUseId: string;
+      readonly content: string;
+      readonly isError: boolean;
+      /** Why the call has no ordinary result; one of a closed set. */
+      readonly code: string | null;
+    };
+
+export interface Message {
+  readonly role: "user" | "assistant";
+  readonly content: readonly Block[];
+}
+
+/** A tool as the model is told of it. */
+export interface AdvertisedTool {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of its arguments. */
+  readonly inputSchema: unknown;
+}
+
+export interface ModelRequest {
+  readonly runId: string;
+  /** The name of the definition that asks. */
+  readonly definition: string;
+  readonly model: string;
+  readonly system: string;
+  readonly messages: readonly Message[];
+  readonly tools: readonly AdvertisedTool[];
+  readonly maxOutputTokens: number;
+}
+
+export interface ModelReply {
+  readonly content: readonly Extract<Block, { type: "text" | "tool_use" }>[];
+  readonly usage: { readonly inputTokens: number; readonly outputTokens: number; readonly costMicros: number };
+}
+
+/** Asks a model for the next turn. Rejects when it cannot be had; `signal` aborts the request. */
+export type Model = (request: ModelRequest, signal: AbortSignal) => Promise<ModelReply>;

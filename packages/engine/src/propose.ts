@@ -1,0 +1,87 @@
+import { hashArguments } from "@countersign/gate/canonical.ts";
+import { decide } from "@countersign/gate/decide.ts";
+import { codeOfVerdict, textOfVerdict } from "@countersign/gate/result-codes.ts";
+import type { Policy, Verdict } from "@countersign/gate/types.ts";
+import { v7 as uuidv7 } from "uuid";
+import { approvalCard, questionCard } from "./card.ts";
+import type { NewCall } from "./commits/record-turn.ts";
+import type { Definition } from "./definition.ts";
+import { displayText, storableJson, stringifyExact } from "./exact-text.ts";
+import type { Block } from "./model.ts";
+import type { Question } from "./tool.ts";
+import type { Tools } from "./tools.ts";
+
+type ToolUse = Extract<Block, { type: "tool_use" }>;
+
+/** `held`: a kill switch reaches the run, so nothing of the turn may be recorded. */
+export type Proposal =
+  | { readonly kind: "calls"; readonly calls: readonly NewCall[] }
+  | { readonly kind: "held"; readonly reason: string };
+
+/**
+ * Puts the tool uses of one turn before the gate, each on its own: denied and invalid ones get their result, gated ones
+ * their approval and card, questions theirs, and the rest may run. Nothing is written.
+ */
+export function proposeCalls(
+  uses: readonly ToolUse[],
+  definition: Definition,
+  policy: Policy,
+  tools: Tools,
+  now: Date,
+): Proposal {
+  const calls: NewCall[] = [];
+  for (const [position, use] of uses.entries()) {
+    const registered = tools.get(use.name);
+    const verdict = decide({ tool: registered?.tool, name: use.name, argsText: use.argsText }, policy, now);
+    if (verdict.verdict === "held") return { kind: "held", reason: verdict.reason };
+    const call = {
+      id: uuidv7(),
+      position,
+      providerId: use.id,
+      tool: displayText(use.name, 200),
+      args: storableJson(use.argsText),
+      argsHash: hashArguments(use.argsText),
+      definitionHash: registered?.definitionHash ?? "",
+      effect: registered?.tool.effect ?? "read-only",
+      requires: registered?.tool.requires ?? [],
+      verdict: verdict.verdict,
+      gateRow: verdict.row,
+      gateReason: displayText(verdict.reason, 1_000),
+      policyVersions: policy.versions,
+    } as const;
+    calls.push({ ...call, next: nextOf(call, use, verdict, definition, tools) });
+  }
+  return { kind: "calls", calls };
+}
+
+function nextOf(
+  call: { readonly args: string; readonly argsHash: string; readonly requires: readonly string[] },
+  use: ToolUse,
+  verdict: Verdict,
+  definition: Definition,
+  tools: Tools,
+): NewCall["next"] {
+  const code = codeOfVerdict(verdict);
+  if (code !== undefined) {
+    const status = verdict.verdict === "invalid" ? "failed" : "denied";
+    return { kind: "settled", status, result: stringifyExact(textOfVerdict(verdict, use.name) ?? code), code };
+  }
+  const tool = tools.get(use.name)?.tool;
+  if (verdict.verdict === "allow") {
+    if (tool?.effect !== "question") return { kind: "run" };
+    const question = shownQuestion(tool.question(verdict.args as never));
+    return { kind: "question", questionId: uuidv7(), card: questionCard(question), question };
+  }
+  const card = approvalCard({ name: use.name, ...call }, tool, verdict);
+  return { kind: "approval", approvalId: uuidv7(), card, expiresMs: definition.approvalExpiresMs };
+}
+
+function shownQuestion(question: Question): Question {
+  return {
+    ...question,
+    question: displayText(question.question),
+    options: question.options.map((option) => displayText(option)),
+    context: question.context === undefined ? undefined : displayText(question.context),
+    defaultAnswer: question.defaultAnswer === undefined ? undefined : displayText(question.defaultAnswer),
+  };
+}

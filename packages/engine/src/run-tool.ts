@@ -1,0 +1,116 @@
+import { transaction } from "@countersign/db/transaction.ts";
+import { CapabilityRefused, type Engine, type HeldRun } from "./engine.ts";
+import type { RecordedCall } from "./run-snapshot.ts";
+import type { CallContext, OutsideContext, Tool, ToolResult } from "./tool.ts";
+
+/** How long one attempt may take where the tool says nothing. */
+const defaultTimeoutMs = 180_000;
+
+/** How long an aborted tool has to come to an end and say what it knows. */
+const abortGraceMs = 2_000;
+
+/** `abandoned`: the run was taken out of our hands before the tool said anything. */
+export type Attempt = ToolResult | { readonly kind: "abandoned" };
+
+type OutsideTool = Extract<Tool, { effect: "read-only" | "idempotent" | "once" }>;
+
+/**
+ * One attempt of a tool outside a transaction. Never rejects: a timeout is a result with its code, an error a failed
+ * result, and for a tool whose effect can happen only once, `unknown`, since nobody can tell how far it came.
+ */
+export async function runTool(
+  engine: Engine,
+  held: HeldRun,
+  call: RecordedCall,
+  tool: OutsideTool,
+  args: unknown,
+): Promise<Attempt> {
+  const timeout = new AbortController();
+  const limitMs = tool.timeoutMs ?? defaultTimeoutMs;
+  const timer = tool.longRunning === true ? undefined : setTimeout(() => timeout.abort(), limitMs);
+  const signal = AbortSignal.any([held.abort.signal, timeout.signal]);
+  const attempt = settleAttempt(tool, attemptTool(engine, held, call, tool, args, signal), (error) => {
+    engine.report({ kind: "tool.failed", runId: held.hold.runId, tool: call.tool, error });
+  });
+  try {
+    const result = await Promise.race([attempt, endOfPatience(signal)]);
+    if (result !== undefined && !(signal.aborted && result.kind === "failed")) return result;
+    if (!timeout.signal.aborted)
+      return tool.effect === "once" ? unknown("it was stopped before it answered") : { kind: "abandoned" };
+    const seconds = limitMs / 1_000;
+    return tool.effect === "once"
+      ? unknown(`it did not answer within ${seconds} s`)
+      : { kind: "failed", code: "timeout", content: `${call.tool} did not answer within ${seconds} s and was stopped` };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Asks first whether an interrupted attempt happened, where the tool can tell. */
+async function attemptTool(
+  engine: Engine,
+  held: HeldRun,
+  call: RecordedCall,
+  tool: OutsideTool,
+  args: unknown,
+  signal: AbortSignal,
+): Promise<ToolResult> {
+  const context: OutsideContext = {
+    ...contextOf(held, call, signal),
+    acquire: async (capability) => {
+      if (!call.requires.includes(capability))
+        throw new CapabilityRefused(`${call.tool} does not require ${capability}`);
+      const { workspaceId } = held.snapshot;
+      return await engine.openCapability({ workspaceId, runId: held.hold.runId, callId: call.id, capability });
+    },
+    read: (body) => transaction(engine.sql, body, { isReadOnly: true }),
+  };
+  if (hasEarlierAttempt(held, call) && tool.effect !== "read-only" && tool.verify !== undefined) {
+    const found = await tool.verify(args as never, context);
+    if (found.kind !== "absent") return found;
+  }
+  return await tool.execute(args as never, context);
+}
+
+/** A call that the claim began under this epoch counts its present attempt already. */
+function hasEarlierAttempt(held: HeldRun, call: RecordedCall): boolean {
+  const isCounted = call.status === "executing" && call.epoch === held.hold.epoch;
+  return call.attempt > (isCounted ? 1 : 0);
+}
+
+async function settleAttempt(
+  tool: Tool,
+  attempt: Promise<ToolResult>,
+  report: (error: unknown) => void,
+): Promise<ToolResult> {
+  try {
+    return await attempt;
+  } catch (error) {
+    if (error instanceof CapabilityRefused) return { kind: "failed", code: "error", content: error.message };
+    report(error);
+    // The error's own text may quote URLs, headers and inputs, so it is not passed on.
+    const what = "the tool failed with an error of its own";
+    return tool.effect === "once" ? unknown(what) : { kind: "failed", code: "error", content: what };
+  }
+}
+
+/** What every tool is told about the call it serves. */
+export function contextOf(held: HeldRun, call: RecordedCall, signal: AbortSignal): CallContext {
+  return {
+    workspaceId: held.snapshot.workspaceId,
+    runId: held.hold.runId,
+    callId: call.id,
+    userId: held.snapshot.startedBy,
+    idempotencyKey: call.id,
+    signal,
+  };
+}
+
+function unknown(content: string): ToolResult {
+  return { kind: "unknown", content };
+}
+
+async function endOfPatience(signal: AbortSignal): Promise<undefined> {
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+  await new Promise((resolve) => setTimeout(resolve, abortGraceMs));
+}

@@ -1,0 +1,43 @@
+-- All that a worker needs to go on with a run: its facts, the conversation, every call with its result, the unread
+-- steers, what a person denied it, and the policy it is judged under.
+create or replace function run_snapshot(p_ids uuid[])
+returns table (run_id uuid, snapshot json)
+language sql stable as $$
+  select r.id,
+         json_build_object(
+           'id', r.id, 'workspaceId', r.workspace_id, 'definitionId', r.definition_id, 'definitionVersion', r.definition_version,
+           'startedBy', r.started_by, 'title', r.title, 'status', r.status, 'waitsOn', r.waits_on, 'epoch', r.epoch, 'leaseId', r.lease_id,
+           'turns', r.turns, 'callCount', r.call_count, 'inputTokens', r.input_tokens, 'outputTokens', r.output_tokens,
+           'costMicros', r.cost_micros, 'grants', r.grants,
+           'workedMs', r.worked_ms + coalesce((extract(epoch from clock_timestamp() - r.claimed_at) * 1000)::bigint, 0),
+           'policyVersions', p.versions, 'killed', p.killed,
+           'canAnybodyAnswer', exists (
+             select 1 from users u
+              where u.workspace_id = r.workspace_id and u.role in ('approver', 'admin') and u.disabled_at is null),
+           'messages', coalesce((
+             select json_agg(json_build_object('seq', m.seq, 'kind', m.kind, 'content', m.content) order by m.seq)
+               from run_log m where m.run_id = r.id and m.kind in ('user', 'assistant')), '[]'),
+           'calls', coalesce((
+             select json_agg(json_build_object(
+                      'id', c.id, 'turnSeq', c.turn_seq, 'position', c.position, 'providerId', c.provider_id, 'tool', c.tool,
+                      'args', c.args, 'argsHash', c.args_hash, 'definitionHash', c.definition_hash, 'effect', c.effect,
+                      'requires', c.requires, 'status', c.status, 'waitsOn', c.waits_on, 'attempt', c.attempt, 'epoch', c.epoch,
+                      'result', c.result, 'resultCode', c.result_code, 'approval', a.approval) order by c.turn_seq, c.position)
+               from tool_calls c
+               left join lateral (
+                    select json_build_object('id', v.id, 'status', v.status, 'gateRow', v.gate_row, 'gateReason', v.gate_reason,
+                                             'policyVersions', v.policy_versions, 'isConsumed', v.consumed_at is not null,
+                                             'shownReasons', v.card::json -> 'floorReasons',
+                                             'answer', v.answer, 'feedback', v.feedback) as approval
+                      from approvals v where v.id = c.approval_id) a on true
+              where c.run_id = r.id), '[]'),
+           'steers', coalesce((
+             select json_agg(json_build_object('n', s.n, 'author', s.author, 'content', s.content) order by s.n)
+               from steers s where s.run_id = r.id and r.unread > 0 and s.n > r.steers - r.unread), '[]'),
+           'denials', coalesce((
+             select json_agg(json_build_object('approvalId', d.approval_id, 'tool', d.tool, 'argsHash', d.args_hash))
+               from tool_calls d where d.run_id = r.id and d.result_code = 'user_denied'), '[]'))
+    from runs r
+    join policy_of(p_ids) p on p.run_id = r.id
+   where r.id = any (p_ids)
+$$;

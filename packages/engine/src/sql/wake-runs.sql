@@ -1,0 +1,18 @@
+-- The last statement of a commit that somebody other than the holder made: takes the log numbers it used, derives the
+-- status, and makes the run ready. A live lease is left alone: its holder goes on with the news.
+create or replace function wake_runs(p_ids uuid[], p_lines int[]) returns void
+language plpgsql volatile as $$
+begin
+  update runs r
+     set last_seq = r.last_seq + n.lines,
+         status   = s.status,
+         waits_on = s.waits_on,
+         wake_at  = s.wake_at,
+         ready_at = case when s.status in ('completed', 'failed', 'canceled') then null
+                         else coalesce(r.ready_at, clock_timestamp())
+                    end
+    from unnest(p_ids, p_lines) n (id, lines)
+    join run_state(p_ids) s on s.run_id = n.id
+   where r.id = n.id;
+end
+$$;

@@ -1,0 +1,128 @@
+import { failRun } from "./commits/fail-run.ts";
+import { type RecordTurn, recordTurn } from "./commits/record-turn.ts";
+import type { Engine, HeldRun } from "./engine.ts";
+import { EngineError } from "./engine-error.ts";
+import { displayText, stringifyExact } from "./exact-text.ts";
+import { insist } from "./insist.ts";
+import type { ModelReply, ModelRequest } from "./model.ts";
+import { checkReply } from "./model-reply.ts";
+import { advertisedTools, policyOf } from "./policy.ts";
+import { buildMessages, findProviderProblem } from "./prompt.ts";
+import { proposeCalls } from "./propose.ts";
+import type { LoggedMessage, RecordedCall, RunSnapshot } from "./run-snapshot.ts";
+
+export type TurnReport = { readonly kind: "recorded" | "parked" | "ended" | "lost" | "held" | "stale" };
+
+/**
+ * One turn: builds the prompt from the record, asks the model, puts what it asks for before the gate, and records all of
+ * it with its continuation in one commit. Where the model cannot be had or answers nonsense the run fails and says why.
+ */
+export async function takeTurn(engine: Engine, held: HeldRun): Promise<TurnReport> {
+  const { snapshot, definition, abort } = held;
+  let reply: ModelReply;
+  try {
+    reply = await askModel(engine, held);
+  } catch (error) {
+    if (abort.signal.aborted) return { kind: "lost" };
+    return await failWith(engine, held, error);
+  }
+
+  const policy = policyOf(snapshot, definition);
+  const uses = reply.content.filter((block) => block.type === "tool_use");
+  const proposal = proposeCalls(uses, definition, policy, engine.tools, new Date());
+  if (proposal.kind === "held") return { kind: "held" };
+
+  const text = reply.content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+  const turn: RecordTurn = {
+    ...held.hold,
+    turn: snapshot.turns,
+    content: stringifyExact(
+      reply.content.map((block) =>
+        block.type === "text" ? block : { type: block.type, id: block.id, name: block.name },
+      ),
+    ),
+    steersRead: snapshot.steers.at(-1)?.n ?? 0,
+    usage: reply.usage,
+    calls: proposal.calls,
+    ...(uses.length === 0 ? { output: stringifyExact(text) } : {}),
+  };
+  const outcome = await insist(abort.signal, () => engine.commit(recordTurn, turn));
+  switch (outcome.kind) {
+    case "finished":
+      return { kind: "ended" };
+    case "lease_lost":
+      return { kind: "lost" };
+    case "already":
+      return { kind: "stale" };
+    case "recorded":
+    case "unread":
+      held.snapshot = withTurn(snapshot, turn, outcome.seq, held.hold.epoch);
+      if (outcome.isParked) return { kind: "parked" };
+      return { kind: outcome.hasNews || outcome.kind === "unread" ? "stale" : "recorded" };
+  }
+}
+
+async function askModel(engine: Engine, { snapshot, definition, abort }: HeldRun): Promise<ModelReply> {
+  const messages = buildMessages(snapshot);
+  const problem = findProviderProblem(messages);
+  if (problem !== undefined)
+    throw new EngineError("invalid_prompt", `The conversation of this run is not one a provider accepts: ${problem}`);
+  const request: ModelRequest = {
+    runId: snapshot.id,
+    definition: definition.name,
+    model: definition.model,
+    system: definition.instructions,
+    messages,
+    tools: advertisedTools(definition, policyOf(snapshot, definition), engine.tools),
+    maxOutputTokens: definition.maxOutputTokens,
+  };
+  const reply = await engine.model(request, abort.signal);
+  return checkReply(reply, new Set(snapshot.calls.map((call) => call.providerId)));
+}
+
+async function failWith(engine: Engine, held: HeldRun, error: unknown): Promise<TurnReport> {
+  engine.report({ kind: "run.failed", runId: held.hold.runId, error });
+  // Only texts of our own are shown: a provider's may quote its request.
+  const reason =
+    error instanceof EngineError ? error.message : "the model could not be asked; the operator's log says why";
+  const outcome = await insist(held.abort.signal, () =>
+    engine.commit(failRun, { ...held.hold, reason: `error: ${displayText(reason, 2_000)}` }),
+  );
+  return { kind: outcome.kind === "failed" ? "ended" : "lost" };
+}
+
+/** The snapshot as the commit left it, without asking the database for what we have just told it. */
+function withTurn(snapshot: RunSnapshot, turn: RecordTurn, seq: number, epoch: number): RunSnapshot {
+  const firstSteer = seq - snapshot.steers.length;
+  const steers = snapshot.steers.map(({ content }, index): LoggedMessage => ({
+    seq: firstSteer + index,
+    kind: "user",
+    content,
+  }));
+  const calls = turn.calls.map((call): RecordedCall => {
+    const { next, ...told } = call;
+    const isSettled = next.kind === "settled";
+    return {
+      ...told,
+      turnSeq: seq,
+      status: isSettled ? next.status : next.kind === "run" ? "requested" : "waiting",
+      waitsOn: next.kind === "approval" || next.kind === "question" ? next.kind : null,
+      attempt: 0,
+      epoch,
+      result: isSettled ? next.result : null,
+      resultCode: isSettled ? next.code : null,
+      approval: null,
+    };
+  });
+  return {
+    ...snapshot,
+    turns: snapshot.turns + 1,
+    callCount: snapshot.callCount + calls.length,
+    inputTokens: snapshot.inputTokens + turn.usage.inputTokens,
+    outputTokens: snapshot.outputTokens + turn.usage.outputTokens,
+    costMicros: snapshot.costMicros + turn.usage.costMicros,
+    messages: [...snapshot.messages, ...steers, { seq, kind: "assistant", content: turn.content }],
+    calls: [...snapshot.calls, ...calls],
+    steers: [],
+  };
+}

@@ -1,0 +1,52 @@
+import { visiblePages, type Reader } from "./scope.ts";
+
+export interface Page {
+  readonly id: string;
+  readonly dir: string;
+  readonly title: string;
+  readonly slug: string;
+  readonly type: string;
+  readonly revision: number;
+}
+
+export type Lookup =
+  | { readonly kind: "found"; readonly page: Page }
+  | { readonly kind: "ambiguous"; readonly pages: readonly Page[] }
+  | { readonly kind: "missing"; readonly nearest: readonly string[] };
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const mostCandidates = 10;
+
+/**
+ * Finds a page by id or title. A title that is equal to the letter wins over one that is equal but for case and form
+ * (NFKC); several of the winning sort are ambiguous, at most 10 of them are named. For a missing page the three most
+ * similar titles are given.
+ */
+export async function lookupPage(reader: Reader, name: string): Promise<Lookup> {
+  const { tx } = reader;
+  if (uuid.test(name)) {
+    const [page] = await tx<Page[]>`
+      select id, dir, title, slug, type, revision from ${visiblePages(reader)} p where id = ${name}::uuid`;
+    if (page !== undefined) return { kind: "found", page };
+  }
+  if (name.includes("\0")) return { kind: "missing", nearest: [] };
+  const pages = await tx<Page[]>`
+    select id, dir, title, slug, type, revision
+      from ${visiblePages(reader)} p
+     where title = ${name} or lower(normalize(title, NFKC)) = lower(normalize(${name}, NFKC))
+     order by title <> ${name}, dir, slug
+     limit ${mostCandidates}`;
+  const exact = pages.filter((page) => page.title === name);
+  const [page, ...others] = exact.length > 0 ? exact : pages;
+  if (page === undefined) return { kind: "missing", nearest: await findNearestTitles(reader, name) };
+  return others.length === 0 ? { kind: "found", page } : { kind: "ambiguous", pages: [page, ...others] };
+}
+
+async function findNearestTitles(reader: Reader, name: string): Promise<string[]> {
+  const rows = await reader.tx<{ title: string }[]>`
+    select title from (select distinct title from ${visiblePages(reader)} p) t
+     where similarity(title, ${name}) > 0.2
+     order by similarity(title, ${name}) desc, title
+     limit 3`;
+  return rows.map((row) => row.title);
+}

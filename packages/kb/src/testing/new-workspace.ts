@@ -1,0 +1,14 @@
+import { randomUUID } from "node:crypto";
+import type { Sql } from "@countersign/db/connect.ts";
+
+export interface TestWorkspace {
+  readonly workspaceId: string;
+  readonly userId: string;
+}
+
+/** A workspace of its own with nothing in it, and an id for who acts there. */
+export async function newWorkspace(sql: Sql): Promise<TestWorkspace> {
+  const workspaceId = randomUUID();
+  await sql`insert into workspaces (id, name) values (${workspaceId}, 'test')`;
+  return { workspaceId, userId: randomUUID() };
+}

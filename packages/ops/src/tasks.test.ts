@@ -1,0 +1,76 @@
+import { randomUUID } from "node:crypto";
+import { testDatabase } from "@countersign/db/testing/test-database.ts";
+import { transaction } from "@countersign/db/transaction.ts";
+import { expect, test } from "vitest";
+import { completeTask, createTask, listTasks, readDoneLog } from "./tasks.ts";
+
+const { sql } = await testDatabase();
+const createdBy = `user:${randomUUID()}`;
+
+function create(workspaceId: string, title: string, section?: string): Promise<string> {
+  return transaction(sql, (tx) => createTask(tx, { workspaceId, title, section, createdBy }));
+}
+
+function complete(workspaceId: string, id: string, doneBy = createdBy) {
+  return transaction(sql, (tx) => completeTask(tx, { workspaceId, id, doneBy }));
+}
+
+async function titles(workspaceId: string, section?: string): Promise<string[]> {
+  const part = await transaction(sql, (tx) => listTasks(tx, { workspaceId, section, limit: 100 }));
+  return part.tasks.map((task) => task.title);
+}
+
+test("a new task waits in up-next unless another section is named, oldest first", async () => {
+  const workspaceId = randomUUID();
+  await create(workspaceId, "one");
+  await create(workspaceId, "two", "later");
+  await create(workspaceId, "three");
+  expect(await titles(workspaceId)).toEqual(["one", "two", "three"]);
+  expect(await titles(workspaceId, "up-next")).toEqual(["one", "three"]);
+  expect(await titles(workspaceId, "none")).toEqual([]);
+});
+
+test("a list that goes on says so", async () => {
+  const workspaceId = randomUUID();
+  for (const title of ["one", "two", "three"]) await create(workspaceId, title);
+  const list = (limit: number) => transaction(sql, (tx) => listTasks(tx, { workspaceId, limit }));
+  expect(await list(2)).toMatchObject({ isMore: true, tasks: [{ title: "one" }, { title: "two" }] });
+  expect(await list(3)).toMatchObject({ isMore: false });
+});
+
+test("a done task leaves the list and enters the log, with who did it", async () => {
+  const workspaceId = randomUUID();
+  const id = await create(workspaceId, "one");
+  expect(await complete(workspaceId, id, "run:7")).toEqual({ kind: "completed", title: "one" });
+  expect(await titles(workspaceId)).toEqual([]);
+  const log = await transaction(sql, (tx) => readDoneLog(tx, { workspaceId, limit: 10 }));
+  expect(log).toMatchObject({ isMore: false, tasks: [{ id, title: "one", doneBy: "run:7" }] });
+  expect(log.tasks[0]?.doneAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+});
+
+test("the log begins at the time asked for, latest first", async () => {
+  const workspaceId = randomUUID();
+  for (const day of ["01", "02", "03"]) {
+    const id = await create(workspaceId, day);
+    await complete(workspaceId, id);
+    await sql`update tasks set resolved_at = ${`2026-05-${day}T12:00:00Z`}::text::timestamptz where id = ${id}`;
+  }
+  const log = await transaction(sql, (tx) =>
+    readDoneLog(tx, { workspaceId, since: "2026-05-02T14:00:00+02:00", limit: 10 }),
+  );
+  expect(log.tasks.map((task) => task.title)).toEqual(["03", "02"]);
+});
+
+test("of two who complete one task at once, one does and the other is told", async () => {
+  const workspaceId = randomUUID();
+  const id = await create(workspaceId, "one");
+  const results = await Promise.all([complete(workspaceId, id), complete(workspaceId, id)]);
+  expect(results.map((result) => result.kind).toSorted()).toEqual(["closed", "completed"]);
+});
+
+test("another workspace's task is missing, and stays open", async () => {
+  const workspaceId = randomUUID();
+  const id = await create(workspaceId, "one");
+  expect(await complete(randomUUID(), id)).toEqual({ kind: "missing" });
+  expect(await titles(workspaceId)).toEqual(["one"]);
+});

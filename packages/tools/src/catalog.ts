@@ -1,0 +1,27 @@
+import type { Tool } from "@countersign/engine/tool.ts";
+import { filesRead } from "./files-read.ts";
+import { humanAsk } from "./human-ask.ts";
+import { kbAppend } from "./kb-append.ts";
+import { kbCreate } from "./kb-create.ts";
+import { kbGrep } from "./kb-grep.ts";
+import { kbRead } from "./kb-read.ts";
+import { mailSend } from "./mail-send.ts";
+import { tasksCreate } from "./tasks-create.ts";
+import { tasksDoneLog } from "./tasks-done-log.ts";
+import { tasksDone } from "./tasks-done.ts";
+import { tasksList } from "./tasks-list.ts";
+
+/** Every built-in tool, by name in the order of the alphabet. A definition offers some of them to its agent. */
+export const catalog: readonly Tool[] = [
+  filesRead,
+  humanAsk,
+  kbAppend,
+  kbCreate,
+  kbGrep,
+  kbRead,
+  mailSend,
+  tasksCreate,
+  tasksDone,
+  tasksDoneLog,
+  tasksList,
+];

@@ -1,0 +1,61 @@
+import { z } from "zod";
+import { findAddressFault } from "./mail-address.ts";
+
+/** How this workspace sends mail: what the secret of `mail.send` says. */
+export interface SmtpSettings {
+  readonly host: string;
+  readonly port: number;
+  /** TLS from the first byte; else the connection is upgraded with STARTTLS. */
+  readonly secure: boolean;
+  readonly login: { readonly user: string; readonly pass: string } | undefined;
+  readonly from: string;
+}
+
+export type SettingsOutcome =
+  | { readonly kind: "settings"; readonly settings: SmtpSettings }
+  /** `fields` are names of ours, never anything the secret holds. */
+  | { readonly kind: "unusable"; readonly fields: readonly string[] };
+
+const fields = {
+  host: z.string().regex(/^[A-Za-z0-9.:-]{1,253}$/),
+  port: z.int().min(1).max(65_535),
+  secure: z.boolean().optional(),
+  user: z.string().min(1).optional(),
+  pass: z.string().min(1).optional(),
+  from: z.string().refine((text) => findAddressFault(text) === undefined),
+};
+
+/**
+ * Reads the secret's JSON: host, port, from, and optionally secure (true on port 465 unless stated),
+ * user and pass. What does not fit is told by field name only, since messages of a parser quote its input.
+ */
+export function parseSmtpSettings(secret: string): SettingsOutcome {
+  let value: unknown;
+  try {
+    value = JSON.parse(secret);
+  } catch {
+    return { kind: "unusable", fields: ["the JSON itself"] };
+  }
+  const parsed = z.object(fields).safeParse(value);
+  if (!parsed.success) {
+    const named = parsed.error.issues.map((issue) => String(issue.path[0] ?? "the JSON itself"));
+    return { kind: "unusable", fields: [...new Set(named)] };
+  }
+  const { host, port, secure, user, pass, from } = parsed.data;
+  if ((user === undefined) !== (pass === undefined)) {
+    return {
+      kind: "unusable",
+      fields: [user === undefined ? "user (needed with pass)" : "pass (needed with user)"],
+    };
+  }
+  const login = user !== undefined && pass !== undefined ? { user, pass } : undefined;
+  return {
+    kind: "settings",
+    settings: { host, port, secure: secure ?? port === 465, login, from },
+  };
+}
+
+/** Whether a host is this machine by its very spelling, without asking a name server. */
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
+}
