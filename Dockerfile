@@ -20,6 +20,11 @@ COPY apps/cli/package.json apps/cli/
 RUN npm ci --omit=dev --omit=optional
 
 COPY . .
+
+# Where the worker keeps the key that opens secrets.
+ENV COUNTERSIGN_DATA=/data
+RUN install -d -o node -g node -m 700 /data
+VOLUME /data
 USER node
 
 # The launcher replaces itself by Node, so the process that Docker signals is the program.

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { lint, lintPlanted } from "./testing/lint.ts";
-import { repositoryRoot } from "./testing/repository.ts";
+import { lint, lintPlanted } from "./support/lint.ts";
+import { repositoryRoot } from "./support/repository.ts";
 
 /** Which packages each room may import; what is not listed is forbidden. */
 const arrows: Readonly<Record<string, readonly string[]>> = {
@@ -62,12 +62,17 @@ const violations = [
     path: plant("packages/kb/src/a/b/relative.ts", importOf("../../scope.ts")),
   },
   ...["packages/tools", "apps/server"].flatMap((room) =>
-    ["open", "handles", "keyring", "boot-check-keys"].map((file) => ({
+    ["open", "handles", "keyring", "boot-check-keys", "rotate-keys", "run-scrubber"].map((file) => ({
       title: `what opens secrets, broker/${file}.ts, in ${room}`,
       code: rule.imports,
       path: plant(`${room}/src/with-${file}.ts`, importOf(`@countersign/broker/${file}.ts`)),
     })),
   ),
+  {
+    title: "the command line opening a secret on its own machine",
+    code: rule.imports,
+    path: plant("apps/cli/src/local/open.ts", importOf("@countersign/broker/open.ts")),
+  },
   {
     title: "the environment read outside a config.ts",
     code: "node(no-process-env)",
@@ -148,6 +153,10 @@ const violations = [
 plant("packages/kb/src/egg.ts", 'import { hen } from "./hen.ts";\n\nexport const egg = (): unknown => hen;\n');
 
 const permissions = [
+  ...["db", "engine", "broker", "kb"].map((other) => ({
+    title: `what the command line does on its own machine uses ${other}`,
+    path: plant(`apps/cli/src/local/to-${other}.ts`, importOf(`@countersign/${other}/thing.ts`)),
+  })),
   {
     title: "the worker opens secrets",
     path: plant("apps/worker/src/open.ts", importOf("@countersign/broker/open.ts")),

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { listFiles, readText, repositoryRoot } from "./testing/repository.ts";
+import { listFiles, readText, repositoryRoot } from "./support/repository.ts";
 
 const files = listFiles();
 const sources = files.filter((path) => /^(apps|packages|tests)\/.*\.tsx?$/.test(path));
@@ -111,6 +111,11 @@ describe("documents", () => {
       (found) => found[1] ?? "",
     );
     expect(targets.filter((target) => !existsSync(join(repositoryRoot, dirname(page), target)))).toEqual([]);
+  });
+
+  test.each(pages)("every path that %s names exists", (page) => {
+    const named = [...readText(page).matchAll(/`((?:apps|docs|migrations|packages|tests)\/[\w./-]+)`/g)];
+    expect(named.map((found) => found[1] ?? "").filter((path) => !existsSync(join(repositoryRoot, path)))).toEqual([]);
   });
 
   test("every decision is dated", () => {

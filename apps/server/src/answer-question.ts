@@ -36,11 +36,7 @@ export async function answer(
         reason: null,
       };
       throw new Problem(
-        outcome.kind === "expired"
-          ? "expired"
-          : status === "canceled"
-            ? "already_closed"
-            : "already_decided",
+        outcome.kind === "expired" ? "expired" : status === "canceled" ? "already_closed" : "already_decided",
         `The question is ${settlement.status}${answeredBy === null ? "" : ` by ${answeredBy}`}${answeredAt === null ? "" : ` since ${answeredAt.toISOString()}`}; your answer changes nothing.`,
         { settlement },
       );
@@ -51,10 +47,7 @@ export async function answer(
         "A kill switch holds this run, so nothing is answered. The question waits until an administrator lifts it.",
       );
     case "forbidden":
-      throw new Problem(
-        "forbidden",
-        `Answering needs the role operator or more; ${actor.name} is ${actor.role}.`,
-      );
+      throw new Problem("forbidden", `Answering needs the role operator or more; ${actor.name} is ${actor.role}.`);
     case "not_found":
       throw new Problem("not_found", `There is no question ${question.id} in this workspace.`);
   }

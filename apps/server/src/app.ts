@@ -25,6 +25,11 @@ export function createApp(deps: ServerDependencies) {
   const app = new OpenAPIHono<AppEnv>();
   app.use(logRequests(deps.log));
   app.use(guardRequests(deps.publicUrl));
+  app.use(async (c, next) => {
+    await next();
+    // A connection kept alive would hold up the end of the server.
+    if (deps.closing.aborted) c.header("Connection", "close");
+  });
   app.use("/v1/*", authenticate(deps.sql));
   app.use(bodyLimit({ maxSize: maxBodyBytes, onError: () => refuseBody() }));
 
@@ -107,6 +112,8 @@ function problemOf(error: unknown, c: Context<AppEnv>, deps: ServerDependencies)
 function refuse(c: Context<AppEnv>, problem: Problem): Response {
   const { status } = problems[problem.code];
   if (status === 401) c.header("WWW-Authenticate", "Bearer");
+  // The rest of the body is not read, so the connection is of no further use.
+  if (status === 413) c.header("Connection", "close");
   if (status === 503) c.header("Retry-After", "1");
   return c.body(JSON.stringify(problemBody(problem, c.get("requestId"))), status, {
     "Content-Type": "application/problem+json",

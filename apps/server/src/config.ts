@@ -10,9 +10,7 @@ const schema = z.object({
     .url({ protocol: /^https?$/, error: "expected http://… or https://…" })
     .optional()
     .describe("Where browsers reach the server, if not at 127.0.0.1 or localhost"),
-  LOG_LEVEL: z
-    .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
-    .default("info"),
+  LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
 });
 
 export interface ServerConfig {
@@ -52,4 +50,9 @@ export function parseConfig(environment: NodeJS.ProcessEnv): ServerConfig {
     publicUrl: PUBLIC_URL,
     logLevel: LOG_LEVEL,
   });
+}
+
+/** The configuration of this process; see `parseConfig`. */
+export function readConfig(): ServerConfig {
+  return parseConfig(process.env);
 }

@@ -4,7 +4,7 @@ import type { AppEnv } from "./context.ts";
 import { Problem } from "./problem.ts";
 
 /** Where a list goes on. Opaque to clients: it names its list, so that another's is refused. */
-export function encodeCursor(list: string, lastId: string): string {
+function encodeCursor(list: string, lastId: string): string {
   return Buffer.from(`${list} ${lastId}`).toString("base64url");
 }
 

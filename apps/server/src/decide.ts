@@ -12,7 +12,7 @@ export interface AskedDecision {
   readonly approvalId: string;
   readonly answer: Answer;
   readonly ifMatch: string | undefined;
-  readonly argsDigest: string | undefined;
+  readonly argsDigest?: string | undefined;
   readonly feedback?: string | undefined;
   readonly note?: string | undefined;
 }
@@ -50,6 +50,7 @@ export async function decide(
     userId,
     answer: asked.answer,
     ...seen,
+    way: `token:${actor.tokenId} over http`,
     ...(asked.feedback === undefined ? {} : { feedback: asked.feedback }),
     ...(asked.note === undefined ? {} : { note: asked.note }),
   });

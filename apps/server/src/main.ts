@@ -1,21 +1,31 @@
-import { pino } from "pino";
-import { parseConfig } from "./config.ts";
+import { type Logger, pino } from "pino";
+import { readConfig, type ServerConfig } from "./config.ts";
 import { startServer } from "./serve.ts";
 
-const config = parseConfig(process.env);
-const log = pino({ level: config.logLevel, base: { process: "server" } });
+/** Names of errors whose message says what the operator has to do. */
+const refusals = new Set(["AddressRefusal", "BootRefusal", "ConfigError"]);
 
-const server = await startServer(config, log);
-log.info({ url: server.url }, "listening");
-
-let isStopping = false;
-async function stop(signal: string): Promise<void> {
-  if (isStopping) return;
-  isStopping = true;
-  log.info({ signal }, "stopping");
-  await server.stop();
-  log.info("stopped");
+/** Serves until SIGTERM or SIGINT; what was in hand is answered first. */
+async function run(config: ServerConfig, log: Logger): Promise<void> {
+  const server = await startServer(config, log);
+  log.info({ url: server.url }, "listening");
+  let isStopping = false;
+  const stop = async (signal: string): Promise<void> => {
+    if (isStopping) return;
+    isStopping = true;
+    log.info({ signal }, "stopping");
+    await server.stop();
+    log.info("stopped");
+  };
+  process.on("SIGTERM", (signal) => void stop(signal));
+  process.on("SIGINT", (signal) => void stop(signal));
 }
 
-process.on("SIGTERM", (signal) => void stop(signal));
-process.on("SIGINT", (signal) => void stop(signal));
+try {
+  const config = readConfig();
+  await run(config, pino({ level: config.logLevel, base: { process: "server" } }));
+} catch (error) {
+  const isRefusal = error instanceof Error && refusals.has(error.name);
+  console.error(isRefusal ? error.message : error);
+  process.exitCode = 1;
+}

@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 
 /** Every way a request can be refused: its HTTP status and its title. A client may rely on the codes; none is reused. */
 export const problems = {
+  malformed_request: { status: 400, title: "Not a request" },
   malformed_json: { status: 400, title: "The body is not JSON" },
   invalid_cursor: { status: 400, title: "The cursor is not one of this list's" },
   path_not_allowed: { status: 400, title: "The path is not in its plain form" },
@@ -32,7 +33,6 @@ export const problems = {
 } as const;
 
 export type ProblemCode = keyof typeof problems;
-export type ProblemStatus = (typeof problems)[ProblemCode]["status"];
 
 export interface ProblemDetails {
   /** Each wrong place of the request. */
@@ -58,6 +58,17 @@ export class Problem extends Error {
     this.code = code;
     this.details = details;
   }
+}
+
+export function noRun(id: string): Problem {
+  return new Problem("not_found", `There is no run ${id} in this workspace.`);
+}
+
+export function keyReused(key: string): Problem {
+  return new Problem(
+    "key_reused",
+    `The Idempotency-Key ${key} was used before with another request. Send the same request again, or use a new key.`,
+  );
 }
 
 /** The body of a refusal, as RFC 9457 has it. */

@@ -1,15 +1,14 @@
 import { once } from "node:events";
-import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { checkServer } from "@countersign/db/boot-check.ts";
 import { connect } from "@countersign/db/connect.ts";
+import { createBell } from "@countersign/engine/bell.ts";
 import { createCommitter } from "@countersign/engine/committer.ts";
 import { registerTools } from "@countersign/engine/tools.ts";
 import { catalog } from "@countersign/tools/catalog.ts";
-import { createAdaptorServer } from "@hono/node-server";
 import type { Logger } from "pino";
 import { createApp } from "./app.ts";
 import type { ServerConfig } from "./config.ts";
+import { listen } from "./http-server.ts";
 
 /** A server that answers. */
 export interface RunningServer {
@@ -23,7 +22,7 @@ const graceMs = 10_000;
 
 /**
  * Checks the database, then serves. When it resolves the server answers at `url`. Throws BootRefusal for a database it
- * cannot work with, and the socket's error where the address is taken; nothing is left open then.
+ * cannot work with, AddressRefusal for an address it cannot have; nothing is left open then.
  */
 export async function startServer(
   config: Pick<ServerConfig, "databaseUrl" | "host" | "port" | "publicUrl">,
@@ -34,9 +33,10 @@ export async function startServer(
     max: 5,
     applicationName: "countersign server, waiting",
   });
-  const endPools = () => Promise.all([sql.end(), stragglers.end()]);
+  const bell = createBell(config.databaseUrl);
+  const endPools = () => Promise.all([sql.end(), stragglers.end(), bell.close()]);
   const closing = new AbortController();
-  const ring = () => {};
+  const ring = () => bell.ring();
 
   try {
     await checkServer(sql);
@@ -49,13 +49,9 @@ export async function startServer(
       publicUrl: config.publicUrl,
       closing: closing.signal,
     });
-    const server = createAdaptorServer({ fetch: app.fetch, hostname: config.host }) as Server;
-    server.listen(config.port, config.host);
-    await once(server, "listening");
-    const { port } = server.address() as AddressInfo;
-    const host = config.host.includes(":") ? `[${config.host}]` : config.host;
+    const { server, url } = await listen(app, config, log);
     return {
-      url: `http://${host}:${port}`,
+      url,
       async stop() {
         closing.abort();
         const closed = once(server, "close");

@@ -40,11 +40,9 @@ export async function start(
   requireRole(actor, "operator", "Starting a run");
   const key = headerKey ?? asked.key;
   if (asked.key !== undefined && key !== asked.key) {
-    throw new Problem(
-      "invalid_request",
-      "The Idempotency-Key header and `key` of the body differ. Send one of them.",
-      { errors: [{ path: "body.key", message: "differs from the Idempotency-Key header" }] },
-    );
+    throw new Problem("invalid_request", "The Idempotency-Key header and `key` of the body differ. Send one of them.", {
+      errors: [{ path: "json.key", message: "differs from the Idempotency-Key header" }],
+    });
   }
   const definition = await readDefinition(sql, actor.workspaceId, { name: asked.definition });
   if (definition === undefined) throw noDefinition(asked.definition);

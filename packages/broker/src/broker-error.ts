@@ -6,6 +6,7 @@ export type BrokerErrorCode =
   | "key_unknown"
   | "key_missing"
   | "key_invalid"
+  | "key_retired"
   | "key_file_exposed";
 
 /** Thrown where the caller cannot continue. The message is for the operator and never holds a secret or key. */

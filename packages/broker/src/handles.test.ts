@@ -1,45 +1,38 @@
-import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { inspect } from "node:util";
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
-import { expect, test } from "vitest";
-import { createBroker, type OpenOutcome } from "./handles.ts";
-import { makeKeyring, parsePrivateKey } from "./keyring.ts";
-import { putSecret } from "./secrets.ts";
+import { describe, expect, test } from "vitest";
+import { createBroker, type Handle, type OpenOutcome, type OpenRequest } from "./handles.ts";
+import { deleteSecret, putSecret } from "./secrets.ts";
+import {
+  auditOf,
+  expireLease,
+  givenLease,
+  giveLease,
+  makeKey,
+  makeWorkspace as makeWorkspaceOn,
+  ringOf,
+  setSecret as setSecretOn,
+} from "./testing/fixtures.ts";
 
 const { sql } = await testDatabase();
-
-function makeKey() {
-  return parsePrivateKey(
-    JSON.stringify(generateKeyPairSync("x25519").privateKey.export({ format: "jwk" })),
-    "a test key",
-  );
-}
 const key = makeKey();
-const broker = createBroker({ sql, keyring: makeKeyring([key]) });
+const broker = createBroker({ sql, keyring: ringOf(key) });
 
-async function makeWorkspace(): Promise<string> {
-  const id = randomUUID();
-  await sql`insert into workspaces (id, name) values (${id}, ${"test"})`;
-  return id;
-}
-
-async function setSecret(workspaceId: string, capability: string, value: string): Promise<void> {
-  const outcome = await putSecret(sql, key.publicKey, {
-    workspaceId,
-    name: capability,
-    capability,
-    value,
-  });
-  expect(outcome.kind).toBe("stored");
-}
+const makeWorkspace = () => makeWorkspaceOn(sql);
+const setSecret = (workspaceId: string, capability: string, value: string) =>
+  setSecretOn(sql, key, workspaceId, capability, value);
 
 async function valueOf(outcome: OpenOutcome): Promise<string> {
-  if (outcome.kind === "refused") throw new Error(outcome.message);
-  return outcome.handle.use(async (secret) => secret);
+  return handleOf(outcome).use(async (secret) => secret);
 }
 
-function openOf(workspaceId: string, capability = "mail.send"): Promise<OpenOutcome> {
-  return broker.open({ workspaceId, capability, leaseId: "lease" });
+function handleOf(outcome: OpenOutcome): Handle {
+  if (outcome.kind === "refused") throw new Error(outcome.message);
+  return outcome.handle;
+}
+
+async function openOf(workspaceId: string, capability = "mail.send"): Promise<OpenOutcome> {
+  return broker.open(await givenLease(sql, workspaceId, capability));
 }
 
 test("a handle gives its value to the body of use, and the body's answer to the caller", async () => {
@@ -71,8 +64,8 @@ test("however a handle is printed, it names its capability and never shows its v
     inspect({ nested: [handle] }, { showHidden: true, depth: 9, customInspect: false }),
     JSON.stringify({ ...handle }),
   ];
-  for (const key of Reflect.ownKeys(handle))
-    everything.push(inspect(Reflect.get(handle, key), { showHidden: true }));
+  for (const field of Reflect.ownKeys(handle))
+    everything.push(inspect(Reflect.get(handle, field), { showHidden: true }));
   expect(everything.join("\n")).not.toContain("the-secret-value");
   expect(Object.isFrozen(handle)).toBe(true);
 });
@@ -147,4 +140,166 @@ test("a secret of a key that is not in the ring is refused, naming the key", asy
     code: "key_unknown",
     message: expect.stringContaining(otherKey.publicKey.keyId),
   });
+});
+
+async function givenOpen(value = "the-secret-value", over: Partial<OpenRequest> = {}) {
+  const workspaceId = await makeWorkspace();
+  await setSecret(workspaceId, "mail.send", value);
+  const lease = await givenLease(sql, workspaceId, "mail.send");
+  const handle = handleOf(await broker.open({ ...lease, ...over }));
+  return { workspaceId, lease, handle };
+}
+
+const useOf = (handle: Handle) => handle.use(async (secret) => secret);
+
+describe("a handle that is open fails at its next use, and the refusal is in the audit,", () => {
+  type Given = Awaited<ReturnType<typeof givenOpen>>;
+  test.each<[string, string, (given: Given) => Promise<unknown>]>([
+    ["once its lease is over", "lease_expired", ({ lease }) => expireLease(sql, lease)],
+    [
+      "once its lease is revoked",
+      "grant_revoked",
+      ({ lease }) => sql`update capability_leases set revoked_at = clock_timestamp() where call_id = ${lease.callId}`,
+    ],
+    ["once its grant is gone", "grant_revoked", ({ lease }) => sql`update runs set grants = '{}' where id = ${lease.runId}`],
+    ["once its lease is gone", "lease_missing", ({ lease }) => sql`delete from capability_leases where call_id = ${lease.callId}`],
+    [
+      "once its secret is deleted",
+      "secret_missing",
+      ({ workspaceId }) => deleteSecret(sql, { workspaceId, name: "mail.send" }),
+    ],
+    [
+      "once its secret is deleted and another serves the capability",
+      "secret_missing",
+      async ({ workspaceId }) => {
+        await deleteSecret(sql, { workspaceId, name: "mail.send" });
+        const other = { workspaceId, name: "another", capability: "mail.send", value: "another-value" };
+        await putSecret(sql, key.publicKey, other);
+      },
+    ],
+    [
+      "once its call has ended",
+      "call_ended",
+      ({ lease }) =>
+        sql`update tool_calls set status = 'done', finished_at = clock_timestamp() where id = ${lease.callId}`,
+    ],
+    ["once its run is in other hands", "call_ended", ({ lease }) => sql`update runs set epoch = 2 where id = ${lease.runId}`],
+    [
+      "once its call was begun again",
+      "call_ended",
+      ({ lease }) => sql`update tool_calls set attempt = 2 where id = ${lease.callId}`,
+    ],
+  ])("%s", async (_name, code, change) => {
+    const given = await givenOpen();
+    expect(await useOf(given.handle)).toBe("the-secret-value");
+    await change(given);
+    await expect(useOf(given.handle)).rejects.toMatchObject({ name: "HandleRefused", code });
+    expect((await auditOf(sql, given.workspaceId)).at(-1)).toBe(
+      `run capability.refused mail.send ${JSON.stringify({ code })}`,
+    );
+  });
+});
+
+describe("nothing is opened", () => {
+  test("for a call that acquired nothing, nor for one of another run or workspace", async () => {
+    const workspaceId = await makeWorkspace();
+    await setSecret(workspaceId, "mail.send", "the-secret-value");
+    const lease = await givenLease(sql, workspaceId, "mail.send");
+    const other = await givenLease(sql, await makeWorkspace(), "mail.send");
+    for (const [request, code] of [
+      [{ ...lease, capability: "web.fetch" }, "grant_revoked"],
+      [{ ...lease, callId: other.callId }, "call_ended"],
+      [{ ...lease, workspaceId: other.workspaceId }, "call_ended"],
+    ] as const)
+      expect(await broker.open(request)).toMatchObject({ kind: "refused", code });
+  });
+
+  test("KN27: from a row that does not open, and the refusal is in the audit", async () => {
+    const workspaceId = await makeWorkspace();
+    await setSecret(workspaceId, "mail.send", "the-secret-value");
+    await sql`update secret_versions set ciphertext = set_byte(ciphertext, 0, get_byte(ciphertext, 0) # 1)
+               where secret_id = (select id from secrets where workspace_id = ${workspaceId})`;
+    expect(await openOf(workspaceId)).toMatchObject({ kind: "refused", code: "secret_unreadable" });
+    expect((await auditOf(sql, workspaceId)).at(-1)).toBe(
+      'run capability.refused mail.send {"code":"secret_unreadable"}',
+    );
+  });
+
+  test("KN31: where a refusal cannot be put into the audit, it says so instead", async () => {
+    const workspaceId = await makeWorkspace();
+    await sql.unsafe(`alter table audit add constraint full_disk check (action <> 'capability.refused') not valid`);
+    try {
+      expect(await openOf(workspaceId)).toMatchObject({ kind: "refused", code: "audit_unavailable" });
+    } finally {
+      await sql.unsafe(`alter table audit drop constraint full_disk`);
+    }
+  });
+});
+
+describe("a lease that is over", () => {
+  test("is renewed by a further acquire, at opening and at use", async () => {
+    let renewals = 0;
+    const workspaceId = await makeWorkspace();
+    await setSecret(workspaceId, "mail.send", "the-secret-value");
+    const lease = await givenLease(sql, workspaceId, "mail.send");
+    const renew = async () => {
+      renewals += 1;
+      await giveLease(sql, lease);
+      return "renewed" as const;
+    };
+    await expireLease(sql, lease);
+    const handle = handleOf(await broker.open({ ...lease, renew }));
+    expect(renewals).toBe(1);
+    await expireLease(sql, lease);
+    expect([await useOf(handle), await useOf(handle)]).toEqual(["the-secret-value", "the-secret-value"]);
+    expect(renewals).toBe(2);
+  });
+
+  test.each([
+    ["refused", "lease_expired"],
+    ["audit_unavailable", "audit_unavailable"],
+  ] as const)("stays over where the acquire is %s, which has left its own record", async (answer, code) => {
+    const { workspaceId, lease, handle } = await givenOpen("the-secret-value", { renew: async () => answer });
+    const before = await auditOf(sql, workspaceId);
+    await expireLease(sql, lease);
+    await expect(useOf(handle)).rejects.toMatchObject({ code });
+    expect(await broker.open({ ...lease, renew: async () => answer })).toMatchObject({ kind: "refused", code });
+    expect(await auditOf(sql, workspaceId)).toEqual(before);
+  });
+
+  test("of a revoked grant is not renewed, however willing the renewal", async () => {
+    let renewals = 0;
+    const renew = async () => {
+      renewals += 1;
+      return "renewed" as const;
+    };
+    const { lease, handle } = await givenOpen("the-secret-value", { renew });
+    await sql`update runs set grants = '{}' where id = ${lease.runId}`;
+    await expect(useOf(handle)).rejects.toMatchObject({ code: "grant_revoked" });
+    expect(renewals).toBe(0);
+  });
+});
+
+test("KN25: a client that outlives a call is kept under a key that a new version changes and a new call does not", async () => {
+  const { workspaceId, handle } = await givenOpen("value-one");
+  const again = handleOf(await openOf(workspaceId));
+  expect([again.cacheKey, again.version]).toEqual([handle.cacheKey, 1]);
+  await setSecret(workspaceId, "mail.send", "value-two");
+  const later = handleOf(await openOf(workspaceId));
+  expect(later.version).toBe(2);
+  expect(later.cacheKey).not.toBe(handle.cacheKey);
+});
+
+test("the process names what it holds: each value that is open, and the one before it", async () => {
+  const own = createBroker({ sql, keyring: ringOf(key) });
+  const workspaceId = await makeWorkspace();
+  expect(own.heldValues()).toEqual([]);
+  for (const value of ["value-one", "value-two"]) {
+    await setSecret(workspaceId, "mail.send", value);
+    await own.open(await givenLease(sql, workspaceId, "mail.send"));
+  }
+  expect(own.heldValues()).toEqual([
+    { name: "mail.send", value: "value-two" },
+    { name: "mail.send", value: "value-one" },
+  ]);
 });

@@ -2,93 +2,146 @@ import { createHash } from "node:crypto";
 import type { Queryable } from "@countersign/db/connect.ts";
 import { BrokerError } from "./broker-error.ts";
 import type { Keyring } from "./keyring.ts";
+import {
+  HandleRefused,
+  readStanding,
+  refusalText,
+  refuse,
+  type LeaseKey,
+  type Refusal,
+  type RefusalCode,
+  type Standing,
+} from "./lease.ts";
 import { openSecret } from "./open.ts";
+import type { HeldValue } from "./needles.ts";
 import { additionalData } from "./sealing.ts";
 import { readSealed, type SealedRow } from "./secrets.ts";
 
-/** An open credential of one capability. `use` is the only way to its value; however it is printed, it shows none. */
+/**
+ * An open credential of one capability, for one call. `use` is the only way to its value, and checks the lease each time:
+ * it throws `HandleRefused` once the lease, the grant or the secret is gone. However it is printed, it shows no value.
+ */
 export interface Handle {
   readonly capability: string;
-  readonly leaseId: string;
+  /** The version of the secret that it lends. */
+  readonly version: number;
+  /** Changes with everything that is sealed: what a client that outlives the call, such as a pool, is kept under. */
+  readonly cacheKey: string;
   use<T>(body: (secret: string) => Promise<T>): Promise<T>;
   toString(): string;
   toJSON(): string;
 }
 
-/** Which credential, for whom, under which lease. */
-export interface OpenRequest {
-  readonly workspaceId: string;
-  readonly capability: string;
-  readonly leaseId: string;
+/** Which credential, and how its lease is renewed. */
+export interface OpenRequest extends LeaseKey {
+  /**
+   * Acquires the capability once more for the call, in a commit of the engine that leaves its own audit row. Undefined
+   * where a lease that is over stays so.
+   */
+  readonly renew?: () => Promise<"renewed" | "refused" | "audit_unavailable">;
 }
 
-/** `message` is for the person who sets secrets, and safe to show. */
-export type OpenOutcome =
-  | { readonly kind: "opened"; readonly handle: Handle }
-  | {
-      readonly kind: "refused";
-      readonly code: "secret_missing" | "secret_unreadable" | "key_unknown";
-      readonly message: string;
-    };
+export type OpenOutcome = { readonly kind: "opened"; readonly handle: Handle } | Refusal;
 
 export interface Broker {
   /**
-   * Opens the current version of the secret that serves a capability, after the caller has committed
-   * the lease and the audit row. The row is read anew each time, so a secret that was set again is
-   * picked up here; what was opened before is reused only while everything sealed is unchanged.
+   * Opens the current version of the secret that serves a capability, for a call whose lease and audit row are committed;
+   * a lease that is over is renewed first. The row is read anew each time, so a secret that was set again is picked up
+   * here; what was opened before is reused only while everything sealed is unchanged. A refusal leaves an audit row.
    */
   open(request: OpenRequest): Promise<OpenOutcome>;
+  /** Every value that this process has in hand, for the scrubbers. */
+  heldValues(): readonly HeldValue[];
 }
 
 interface OpenedSecret {
   readonly hash: string;
   readonly secret: string;
+  readonly name: string;
+  readonly version: number;
+  /** The value before this one: handles on it may still be open. */
+  readonly before: string | undefined;
 }
 
 /** A broker that opens secrets with this ring; for the worker alone. Opened values live in its memory only. */
-export function createBroker({
-  sql,
-  keyring,
-}: {
-  readonly sql: Queryable;
-  readonly keyring: Keyring;
-}): Broker {
+export function createBroker({ sql, keyring }: { readonly sql: Queryable; readonly keyring: Keyring }): Broker {
   // One entry for each capability of a workspace: a newer version takes the place of the older.
   const opened = new Map<string, OpenedSecret>();
 
   async function open(request: OpenRequest): Promise<OpenOutcome> {
-    const { workspaceId, capability } = request;
-    const place = JSON.stringify([workspaceId, capability]);
-    const row = await readSealed(sql, { workspaceId, capability });
+    const place = JSON.stringify([request.workspaceId, request.capability]);
+    const standing = await readRenewed(sql, request);
+    if (standing.kind === "refused") {
+      if (standing.code === "secret_missing") opened.delete(place);
+      return standing;
+    }
+    const row = await readSealed(sql, request);
     if (row === undefined) {
       opened.delete(place);
-      return { kind: "refused", code: "secret_missing", message: missingSecretText(capability) };
+      return await refuse(sql, request, "secret_missing");
     }
     const hash = hashSealed(row);
-    const known = opened.get(place);
-    if (known?.hash === hash) return { kind: "opened", handle: makeHandle(request, known.secret) };
-
-    opened.delete(place);
-    try {
-      const secret = openSecret(keyring, row.identity, row.sealed);
-      opened.set(place, { hash, secret });
-      return { kind: "opened", handle: makeHandle(request, secret) };
-    } catch (error) {
-      if (!(error instanceof BrokerError)) throw error;
-      if (error.code !== "secret_unreadable" && error.code !== "key_unknown") throw error;
-      return { kind: "refused", code: error.code, message: error.message };
+    let known = opened.get(place);
+    if (known?.hash !== hash) {
+      opened.delete(place);
+      try {
+        const secret = openSecret(keyring, row.identity, row.sealed);
+        const { name, version } = row.identity;
+        known = { hash, secret, name, version, before: known?.secret };
+        opened.set(place, known);
+      } catch (error) {
+        if (!(error instanceof BrokerError)) throw error;
+        if (error.code !== "secret_unreadable" && error.code !== "key_unknown") throw error;
+        return await refuse(sql, request, error.code, error.message);
+      }
     }
+    return { kind: "opened", handle: makeHandle(sql, request, known, standing) };
   }
 
-  return { open };
+  function heldValues(): HeldValue[] {
+    return [...opened.values()].flatMap(({ name, secret, before }) =>
+      [secret, before].flatMap((value) => (value === undefined ? [] : [{ name, value }])),
+    );
+  }
+
+  return { open, heldValues };
 }
 
-function makeHandle({ capability, leaseId }: OpenRequest, secret: string): Handle {
-  const printed = `[handle ${capability}]`;
+type Live = Extract<Standing, { kind: "live" }>;
+
+/** The lease as it stands, renewed where that is all it lacks. A refusal is in the audit. */
+async function readRenewed(sql: Queryable, request: OpenRequest): Promise<Live | Refusal> {
+  const standing = await readStanding(sql, request);
+  if (standing.kind === "live") return standing;
+  const { code } = standing;
+  if ((code !== "lease_expired" && code !== "lease_missing") || request.renew === undefined)
+    return await refuse(sql, request, code);
+  const renewed = await request.renew();
+  if (renewed !== "renewed") return refusalOf(renewed === "refused" ? code : renewed, request.capability);
+  const after = await readStanding(sql, request);
+  return after.kind === "live" ? after : await refuse(sql, request, after.code);
+}
+
+/** A refusal that is on record already, or cannot be. */
+function refusalOf(code: RefusalCode, capability: string): Refusal {
+  return { kind: "refused", code, message: refusalText(code, capability) };
+}
+
+function makeHandle(sql: Queryable, request: OpenRequest, opened: OpenedSecret, granted: Live): Handle {
+  const printed = `[handle ${request.capability}]`;
+  const { secret, version, hash } = opened;
   const handle: Handle & Record<symbol, () => string> = {
-    capability,
-    leaseId,
-    use: (body) => body(secret),
+    capability: request.capability,
+    version,
+    cacheKey: hash,
+    use: async (body) => {
+      const standing = await readRenewed(sql, request);
+      if (standing.kind === "refused") throw new HandleRefused(standing);
+      // A later attempt of the call has handles of its own, and a secret that was deleted and set under another name is another.
+      if (standing.attempt !== granted.attempt) throw new HandleRefused(await refuse(sql, request, "call_ended"));
+      if (standing.secretId !== granted.secretId) throw new HandleRefused(await refuse(sql, request, "secret_missing"));
+      return await body(secret);
+    },
     toString: () => printed,
     toJSON: () => printed,
     [Symbol.for("nodejs.util.inspect.custom")]: () => printed,
@@ -109,8 +162,4 @@ function hashSealed({ identity, sealed }: SealedRow): string {
   const hash = createHash("sha256");
   for (const part of parts) hash.update(`${part.length}:`).update(part);
   return hash.digest("hex");
-}
-
-function missingSecretText(capability: string): string {
-  return `No secret is set for ${capability} in this workspace. An administrator can set one under Secrets, or with: ./countersign secrets set ${capability}`;
 }

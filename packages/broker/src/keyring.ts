@@ -2,14 +2,13 @@ import {
   createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
-  randomUUID,
   type KeyObject,
 } from "node:crypto";
-import { constants } from "node:fs";
-import { link, mkdir, open, rename, rm } from "node:fs/promises";
+import { link, mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { BrokerError } from "./broker-error.ts";
+import { errorCode, makeKeyFile, readKeyFile, replaceFile, syncFolder } from "./key-file.ts";
 import { publicKeyFile, publicKeyOf, type BrokerPublicKey } from "./public-key.ts";
 import { rawPublicKey } from "./sealing.ts";
 
@@ -80,83 +79,72 @@ export function parsePrivateKey(text: string, origin: string): BrokerPrivateKey 
  */
 export async function loadOrMakeKey(folder: string): Promise<BrokerPrivateKey> {
   await mkdir(folder, { recursive: true });
-  const path = join(folder, privateKeyFile);
-  const privateKey = (await loadKey(path)) ?? (await makeKey(folder, path));
-  await writePublicKey(folder, privateKey.publicKey);
-  return privateKey;
+  const key = (await loadKey(folder, privateKeyFile)) ?? (await makeKey(folder));
+  await writePublicKey(folder, key.publicKey);
+  return key;
 }
 
-async function loadKey(path: string): Promise<BrokerPrivateKey | undefined> {
-  let file;
-  try {
-    file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
-  } catch (error) {
-    if (errorCode(error) === "ENOENT") return undefined;
-    throw new BrokerError(
-      "key_invalid",
-      `The broker's private key ${path} cannot be opened (${errorCode(error)}). It should be a plain file that this user owns.`,
-    );
+/** Every key of `folder`: the current one, which new secrets are sealed to, and those that older secrets still are. */
+export async function loadKeyring(folder: string): Promise<{ current: BrokerPrivateKey; keyring: Keyring }> {
+  const current = await loadOrMakeKey(folder);
+  const older: BrokerPrivateKey[] = [];
+  for (const name of (await readdir(folder)).toSorted()) {
+    if (!earlierKeyFile.test(name)) continue;
+    const key = await loadKey(folder, name);
+    if (key !== undefined) older.push(key);
   }
-  try {
-    const mode = (await file.stat()).mode & 0o777;
-    if ((mode & 0o077) !== 0) {
-      throw new BrokerError(
-        "key_file_exposed",
-        `The broker's private key ${path} has mode ${mode.toString(8).padStart(4, "0")}, so others on this machine can reach it, and it opens every stored secret. Run: chmod 600 ${path}`,
-      );
-    }
-    return parsePrivateKey(await file.readFile("utf8"), path);
-  } finally {
-    await file.close();
-  }
+  return { current, keyring: makeKeyring([...older, current]) };
 }
 
-async function makeKey(folder: string, path: string): Promise<BrokerPrivateKey> {
-  const { privateKey } = generateKeyPairSync("x25519");
-  const draft = join(folder, `.${privateKeyFile}.${randomUUID()}`);
-  try {
-    await writeDurably(draft, JSON.stringify(privateKey.export({ format: "jwk" })), 0o600);
-    // A link appears whole or not at all, and only once: whoever loses reads the winner's key.
-    await link(draft, path);
-    await syncFolder(folder);
-  } catch (error) {
+/**
+ * Afterwards `folder` has a new current key, and the one before is kept beside it until `removeEarlierKey`. Broken off at
+ * any point, all keys are still there. Whoever seals reads the new public key at its next start. Throws as `loadOrMakeKey`.
+ */
+export async function replaceKey(folder: string): Promise<BrokerPrivateKey> {
+  const before = await loadOrMakeKey(folder);
+  const earlier = join(folder, earlierKeyName(before.publicKey.keyId));
+  await link(join(folder, privateKeyFile), earlier).catch((error: unknown) => {
     if (errorCode(error) !== "EEXIST") throw error;
-  } finally {
-    await rm(draft, { force: true });
-  }
-  const made = await loadKey(path);
-  if (made === undefined)
-    throw new BrokerError(
-      "key_missing",
-      `The broker's private key ${path} was removed while it was being made.`,
-    );
-  return made;
+  });
+  await syncFolder(folder);
+  await replaceFile(folder, privateKeyFile, makePrivateJwk(), 0o600);
+  return loadOrMakeKey(folder);
+}
+
+/** Afterwards the file of a key that is no longer current is gone. To be called for a retired key only: nothing opens what is sealed to it. */
+export async function removeEarlierKey(folder: string, keyId: string): Promise<void> {
+  await rm(join(folder, earlierKeyName(keyId)), { force: true });
+  await syncFolder(folder);
+}
+
+const earlierKeyFile = /^broker-key\.[\w-]+\.earlier\.json$/;
+
+function earlierKeyName(keyId: string): string {
+  return `broker-key.${keyId}.earlier.json`;
+}
+
+async function loadKey(folder: string, name: string): Promise<BrokerPrivateKey | undefined> {
+  const path = join(folder, name);
+  const text = await readKeyFile(path, "The broker's private key");
+  return text === undefined ? undefined : parsePrivateKey(text, path);
+}
+
+async function makeKey(folder: string): Promise<BrokerPrivateKey> {
+  await makeKeyFile(folder, privateKeyFile, makePrivateJwk());
+  const made = await loadKey(folder, privateKeyFile);
+  if (made !== undefined) return made;
+  throw new BrokerError(
+    "key_missing",
+    `The broker's private key ${join(folder, privateKeyFile)} was removed while it was being made.`,
+  );
+}
+
+function makePrivateJwk(): string {
+  return JSON.stringify(generateKeyPairSync("x25519").privateKey.export({ format: "jwk" }));
 }
 
 async function writePublicKey(folder: string, publicKey: BrokerPublicKey): Promise<void> {
-  const draft = join(folder, `.${publicKeyFile}.${randomUUID()}`);
-  await writeDurably(draft, JSON.stringify(publicKey.key.export({ format: "jwk" })), 0o644);
-  await rename(draft, join(folder, publicKeyFile));
-}
-
-async function writeDurably(path: string, text: string, mode: number): Promise<void> {
-  const file = await open(path, "wx", mode);
-  try {
-    await file.writeFile(text + "\n");
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
-/** Without this, a power cut could take the key and leave the secrets that were sealed to it. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, constants.O_RDONLY);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  await replaceFile(folder, publicKeyFile, JSON.stringify(publicKey.key.export({ format: "jwk" })), 0o644);
 }
 
 function privateKeyOf(raw: Buffer, origin: string): BrokerPrivateKey {
@@ -177,10 +165,4 @@ function privateKeyOf(raw: Buffer, origin: string): BrokerPrivateKey {
 function decodeBase64(text: string): Buffer {
   const isBase64 = z.union([z.base64(), z.base64url()]).safeParse(text).success;
   return isBase64 ? Buffer.from(text, "base64") : Buffer.alloc(0);
-}
-
-function errorCode(error: unknown): string {
-  return error instanceof Error && "code" in error && typeof error.code === "string"
-    ? error.code
-    : "unknown";
 }

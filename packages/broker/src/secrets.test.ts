@@ -6,7 +6,8 @@ import { expect, test } from "vitest";
 import { bootCheckKeys } from "./boot-check-keys.ts";
 import { makeKeyring, parsePrivateKey } from "./keyring.ts";
 import { openSecret } from "./open.ts";
-import { listSecrets, putSecret, readSealed } from "./secrets.ts";
+import { deleteSecret, listSecrets, putSecret, readSealed } from "./secrets.ts";
+import { auditOf } from "./testing/fixtures.ts";
 
 const { sql, url } = await testDatabase();
 
@@ -118,13 +119,43 @@ test("a deleted secret is not read, and lives again when somebody sets it", asyn
   const workspaceId = await makeWorkspace();
   const secret = { workspaceId, name: "smtp", capability: "mail.send" };
   await putSecret(sql, publicKey, { ...secret, value: "first-value" });
-  await sql`update secrets set deleted_at = now() where workspace_id = ${workspaceId}`;
+  const deletedBy = randomUUID();
+  expect(await deleteSecret(sql, { ...secret, deletedBy })).toEqual({ kind: "deleted" });
+  expect(await deleteSecret(sql, { ...secret, deletedBy })).toEqual({ kind: "not_found" });
   expect(await readSealed(sql, secret)).toBeUndefined();
   expect(await listSecrets(sql, workspaceId)).toEqual([]);
-  expect(await putSecret(sql, publicKey, { ...secret, value: "second-value" })).toMatchObject({
-    version: 2,
-  });
+  const [tombstone] = await sql`select deleted_by from secrets where workspace_id = ${workspaceId}`;
+  expect(tombstone?.deleted_by).toBe(deletedBy);
+  expect(await putSecret(sql, publicKey, { ...secret, value: "second-value" })).toMatchObject({ version: 2 });
   expect(await readValue(workspaceId, "mail.send")).toBe("second-value");
+});
+
+test("who set and who deleted a secret is in the audit, by name and version alone", async () => {
+  const workspaceId = await makeWorkspace();
+  const secret = { workspaceId, name: "smtp", capability: "mail.send" };
+  await putSecret(sql, publicKey, { ...secret, value: "first-value", createdBy: randomUUID() });
+  await putSecret(sql, publicKey, { ...secret, value: "second-value" });
+  await deleteSecret(sql, { ...secret, deletedBy: randomUUID() });
+  await deleteSecret(sql, { ...secret, deletedBy: randomUUID() });
+  expect(await auditOf(sql, workspaceId)).toEqual([
+    'user secret.set smtp {"capability":"mail.send","version":1}',
+    'system secret.set smtp {"capability":"mail.send","version":2}',
+    'user secret.deleted smtp {"capability":"mail.send"}',
+  ]);
+});
+
+test("a secret whose audit row cannot be written is neither stored nor deleted", async () => {
+  const workspaceId = await makeWorkspace();
+  const secret = { workspaceId, name: "smtp", capability: "mail.send" };
+  await putSecret(sql, publicKey, { ...secret, value: "first-value" });
+  await sql.unsafe(`alter table audit add constraint full_disk check (subject is distinct from 'smtp') not valid`);
+  try {
+    await expect(putSecret(sql, publicKey, { ...secret, value: "second-value" })).rejects.toThrow("full_disk");
+    await expect(deleteSecret(sql, secret)).rejects.toThrow("full_disk");
+  } finally {
+    await sql.unsafe(`alter table audit drop constraint full_disk`);
+  }
+  expect(await readValue(workspaceId, "mail.send")).toBe("first-value");
 });
 
 test("a secret never crosses the wire to the database in any form", async () => {
@@ -203,5 +234,24 @@ test("boot names the secrets whose key the worker does not hold", async () => {
     capability: "im.send",
     value: "set again",
   });
+  expect(await bootCheckKeys(sql, keyring)).toEqual({ kind: "ok" });
+});
+
+test("KN28: boot names a secret whose row was changed, though its key is there", async () => {
+  const workspaceId = await makeWorkspace();
+  const put = (name: string) =>
+    putSecret(sql, publicKey, { workspaceId, name, capability: name, value: `value of ${name}` });
+  await put("mail.send");
+  await put("slack.send");
+  await sql`
+    update secret_versions v set ciphertext = set_byte(ciphertext, 0, get_byte(ciphertext, 0) # 1)
+      from secrets s where s.id = v.secret_id and s.workspace_id = ${workspaceId} and s.name = 'slack.send'`;
+  const check = await bootCheckKeys(sql, keyring);
+  expect(check).toMatchObject({
+    kind: "secrets_unreadable",
+    secrets: [{ workspaceId, name: "slack.send", version: 1, keyId: publicKey.keyId }],
+    message: expect.stringContaining(`slack.send, version 1, of workspace ${workspaceId}`),
+  });
+  await put("slack.send");
   expect(await bootCheckKeys(sql, keyring)).toEqual({ kind: "ok" });
 });

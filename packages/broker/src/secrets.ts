@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
-import type { Queryable, Sql } from "@countersign/db/connect.ts";
+import type { Queryable, Sql, Tx } from "@countersign/db/connect.ts";
 import { transaction } from "@countersign/db/transaction.ts";
+import { actorOf, appendAudit } from "./append-audit.ts";
+import { BrokerError } from "./broker-error.ts";
 import type { BrokerPublicKey } from "./public-key.ts";
 import { sealSecret } from "./seal.ts";
 import type { SealedSecret, SecretIdentity } from "./sealing.ts";
@@ -33,53 +35,116 @@ export interface SecretSummary {
   readonly setAt: Date;
 }
 
-/** The current version of a stored secret, as the database has it. */
+/** A stored version of a secret, as the database has it. */
 export interface SealedRow {
   readonly identity: SecretIdentity;
   readonly sealed: SealedSecret;
 }
 
 /**
- * Stores `value` as the next version of the secret of this name, which from the commit on is the one
- * that is acquired; a deleted secret lives again. Only the sealed form reaches the database.
- * Throws `secret_too_short` and `secret_not_text` as `sealSecret` does, and then nothing is stored.
+ * Stores `value` as the next version of the secret of this name, which from the commit on is the one that is acquired; a
+ * deleted secret lives again. Only the sealed form reaches the database, with an audit row. Throws `secret_too_short` and
+ * `secret_not_text` as `sealSecret` does, `key_retired` for a key that was retired; then nothing is stored.
  */
-export async function putSecret(
+export async function putSecret(sql: Sql, publicKey: BrokerPublicKey, secret: NewSecret): Promise<PutOutcome> {
+  return transaction(sql, async (tx) => {
+    await lockSecretsOf(tx, secret.workspaceId);
+    const taken = await findHolder(tx, secret);
+    if (taken !== undefined) return { kind: "capability_taken", name: taken };
+    const stored = await storeVersion(tx, publicKey, secret);
+    await appendAudit(tx, {
+      workspaceId: secret.workspaceId,
+      actor: actorOf(secret.createdBy),
+      action: "secret.set",
+      subject: secret.name,
+      details: { capability: secret.capability, version: stored.version },
+    });
+    return { kind: "stored", ...stored };
+  });
+}
+
+/**
+ * Afterwards the secret of this name is a tombstone: its handles fail at their next use, nothing acquires it, and only a
+ * person who sets it again revives it. Answers whether there was a live one.
+ */
+export async function deleteSecret(
   sql: Sql,
+  secret: { readonly workspaceId: string; readonly name: string; readonly deletedBy?: string },
+): Promise<{ readonly kind: "deleted" | "not_found" }> {
+  const { workspaceId, name, deletedBy } = secret;
+  return transaction(sql, async (tx) => {
+    await lockSecretsOf(tx, workspaceId);
+    const [row] = await tx<{ capability: string }[]>`
+      update secrets set deleted_at = clock_timestamp(), deleted_by = ${deletedBy ?? null}, refreshing_until = null
+      where workspace_id = ${workspaceId} and name = ${name} and deleted_at is null
+      returning capability`;
+    if (row === undefined) return { kind: "not_found" };
+    await appendAudit(tx, {
+      workspaceId,
+      actor: actorOf(deletedBy),
+      action: "secret.deleted",
+      subject: name,
+      details: { capability: row.capability },
+    });
+    return { kind: "deleted" };
+  });
+}
+
+/** Holds still which secrets a workspace has. Two indexes guard them, and an upsert waits on one only: two first puts at once would collide on the other. */
+export async function lockSecretsOf(tx: Tx, workspaceId: string): Promise<void> {
+  await tx`select from workspaces where id = ${workspaceId} for no key update`;
+}
+
+async function findHolder(tx: Tx, secret: NewSecret): Promise<string | undefined> {
+  const { workspaceId, name, capability } = secret;
+  const [holder] = await tx<{ name: string }[]>`
+    select name from secrets
+    where workspace_id = ${workspaceId} and capability = ${capability} and deleted_at is null and name <> ${name}`;
+  return holder?.name;
+}
+
+/** Writes the next version, under the lock of `lockSecretsOf`. The caller has checked that the capability is free. */
+export async function storeVersion(
+  tx: Tx,
   publicKey: BrokerPublicKey,
   secret: NewSecret,
-): Promise<PutOutcome> {
+): Promise<{ id: string; version: number }> {
   const { workspaceId, name, capability } = secret;
-  return transaction(sql, async (tx) => {
-    // Two indexes guard this table, and an upsert waits on one only: two first puts at once would collide on the other.
-    await tx`select from workspaces where id = ${workspaceId} for no key update`;
-    const [holder] = await tx<{ name: string }[]>`
-      select name from secrets
-      where workspace_id = ${workspaceId} and capability = ${capability} and deleted_at is null and name <> ${name}`;
-    if (holder !== undefined) return { kind: "capability_taken", name: holder.name };
+  await shareKey(tx, publicKey.keyId);
+  const [row] = await tx<{ id: string; version: number }[]>`
+    insert into secrets as s (id, workspace_id, name, capability, current_version)
+    values (${randomUUID()}, ${workspaceId}, ${name}, ${capability}, 1)
+    on conflict (workspace_id, name) do update
+      set capability = excluded.capability, current_version = s.current_version + 1,
+          deleted_at = null, deleted_by = null, refreshing_until = null
+    returning id, current_version as version`;
+  if (row === undefined) throw new Error(`Storing the secret ${name} returned no row.`);
 
-    const [row] = await tx<{ id: string; version: number }[]>`
-      insert into secrets as s (id, workspace_id, name, capability, current_version)
-      values (${randomUUID()}, ${workspaceId}, ${name}, ${capability}, 1)
-      on conflict (workspace_id, name) do update
-        set capability = excluded.capability, current_version = s.current_version + 1, deleted_at = null
-      returning id, current_version as version`;
-    if (row === undefined) throw new Error(`Storing the secret ${name} returned no row.`);
+  const { id, version } = row;
+  const sealed = sealSecret(publicKey, { id, name, scope: workspaceId, capability, version }, secret.value);
+  await tx`
+    insert into secret_versions
+      (secret_id, version, capability, key_id, ephemeral_public_key, sealed_data_key, data_key_nonce, nonce, ciphertext, created_by)
+    values
+      (${id}, ${version}, ${capability}, ${sealed.keyId}, ${sealed.ephemeralPublicKey}, ${sealed.sealedDataKey},
+       ${sealed.dataKeyNonce}, ${sealed.nonce}, ${sealed.ciphertext}, ${secret.createdBy ?? null})`;
+  return { id, version };
+}
 
-    const { id, version } = row;
-    const sealed = sealSecret(
-      publicKey,
-      { id, name, scope: workspaceId, capability, version },
-      secret.value,
+/**
+ * Keeps a key from being retired until the transaction ends. Throws `key_retired` where it was: a process that still
+ * seals to it has read an old public key.
+ */
+export async function shareKey(tx: Tx, keyId: string): Promise<void> {
+  await tx`insert into master_keys (key_id) values (${keyId}) on conflict (key_id) do nothing`;
+  const [key] = await tx<{ is_retired: boolean }[]>`
+    select retired_at is not null as is_retired from master_keys where key_id = ${keyId} for share`;
+  if (key?.is_retired === true) {
+    throw new BrokerError(
+      "key_retired",
+      `The key ${keyId} was retired, so nothing is sealed to it any more. Restart this process: it has an old public key.`,
     );
-    await tx`
-      insert into secret_versions
-        (secret_id, version, key_id, ephemeral_public_key, sealed_data_key, data_key_nonce, nonce, ciphertext, created_by)
-      values
-        (${id}, ${version}, ${sealed.keyId}, ${sealed.ephemeralPublicKey}, ${sealed.sealedDataKey},
-         ${sealed.dataKeyNonce}, ${sealed.nonce}, ${sealed.ciphertext}, ${secret.createdBy ?? null})`;
-    return { kind: "stored", id, version };
-  });
+  }
 }
 
 /** The live secrets of a workspace by name, without anything that could be opened. */
@@ -98,14 +163,31 @@ export async function readSealed(
   sql: Queryable,
   { workspaceId, capability }: { readonly workspaceId: string; readonly capability: string },
 ): Promise<SealedRow | undefined> {
-  const [row] = await sql<(SecretIdentity & SealedSecret)[]>`
-    select s.id, s.name, s.workspace_id as scope, s.capability, v.version, v.key_id as "keyId",
-           v.ephemeral_public_key as "ephemeralPublicKey", v.sealed_data_key as "sealedDataKey",
-           v.data_key_nonce as "dataKeyNonce", v.nonce, v.ciphertext
-    from secrets s
-    join secret_versions v on v.secret_id = s.id and v.version = s.current_version
-    where s.workspace_id = ${workspaceId} and s.capability = ${capability} and s.deleted_at is null`;
-  if (row === undefined) return undefined;
-  const { id, name, scope, version, ...sealed } = row;
-  return { identity: { id, name, scope, capability: row.capability, version }, sealed };
+  const [row] = await sql.unsafe<SealedColumns[]>(
+    `select ${sealedColumns("s.capability")}
+       from secrets s
+       join secret_versions v on v.secret_id = s.id and v.version = s.current_version
+      where s.workspace_id = $1::uuid and s.capability = $2 and s.deleted_at is null`,
+    [workspaceId, capability],
+    { prepare: true },
+  );
+  return row && sealedRowOf(row);
+}
+
+export type SealedColumns = SecretIdentity & SealedSecret;
+
+/** The columns of a sealed row, of the tables `secrets s` and `secret_versions v`. */
+export function sealedColumns(capability: "s.capability" | "v.capability"): string {
+  return `s.id, s.name, s.workspace_id as scope, ${capability} as capability, v.version, v.key_id as "keyId",
+          v.ephemeral_public_key as "ephemeralPublicKey", v.sealed_data_key as "sealedDataKey",
+          v.data_key_nonce as "dataKeyNonce", v.nonce, v.ciphertext`;
+}
+
+export function sealedRowOf(row: SealedColumns): SealedRow {
+  const { id, name, scope, capability, version } = row;
+  const { keyId, ephemeralPublicKey, sealedDataKey, dataKeyNonce, nonce, ciphertext } = row;
+  return {
+    identity: { id, name, scope, capability, version },
+    sealed: { keyId, ephemeralPublicKey, sealedDataKey, dataKeyNonce, nonce, ciphertext },
+  };
 }

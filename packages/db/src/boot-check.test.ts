@@ -54,7 +54,9 @@ test("a locale that does not fold the case of É is refused, with the statement 
   await sql`create database ${sql(name)} template template0 encoding 'UTF8' locale 'C'`;
   const attempt = checkServer(at((address) => (address.pathname = `/${name}`)));
   await expect(attempt).rejects.toMatchObject({ code: "no_case_folding" });
-  await expect(attempt).rejects.toThrow(`create database "${name}" template template0 encoding 'UTF8' locale 'C.UTF-8'`);
+  await expect(attempt).rejects.toThrow(
+    `create database "${name}" template template0 encoding 'UTF8' locale 'C.UTF-8'`,
+  );
 });
 
 test("a user who may not create tables is refused, with the grant that is missing", async () => {

@@ -54,7 +54,10 @@ export async function checkServer(sql: Sql, { minimumVersion = 15 } = {}): Promi
     );
   }
   if (!facts.may_create) {
-    const what = facts.schema === null ? "has no schema to create tables in" : `may not create tables in its schema ${facts.schema}`;
+    const what =
+      facts.schema === null
+        ? "has no schema to create tables in"
+        : `may not create tables in its schema ${facts.schema}`;
     const role = quoted(sql.options.user);
     throw new BootRefusal(
       "no_create_right",

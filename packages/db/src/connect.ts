@@ -46,7 +46,7 @@ export function connect(url: string, options: ConnectOptions = {}): Sql {
   const lender = createLender({ openOne, max, idleTimeoutMs: idleTimeoutSeconds * 1000 });
   lenders.set(sql, lender);
 
-  const endPool = sql.end;
+  const endPool = sql.end.bind(sql);
   // Without a timeout the driver (3.4.9) waits forever for a connection that died in mid-statement.
   sql.end = async ({ timeout = 10 } = {}) => {
     await Promise.all([endPool({ timeout }), lender.end(timeout * 1000)]);

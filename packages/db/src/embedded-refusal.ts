@@ -1,4 +1,9 @@
-export type EmbeddedRefusalCode = "unsupported_platform" | "not_installed" | "initdb_failed" | "start_failed" | "stop_failed";
+export type EmbeddedRefusalCode =
+  | "unsupported_platform"
+  | "not_installed"
+  | "initdb_failed"
+  | "start_failed"
+  | "stop_failed";
 
 /** The embedded server cannot be used here; the message says why and what to do instead. */
 export class EmbeddedRefusal extends Error {

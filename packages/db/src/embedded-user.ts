@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from "node:child_process";
-import { chownSync, lstatSync, readdirSync } from "node:fs";
+import { lchownSync, lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { EmbeddedRefusal } from "./embedded-refusal.ts";
 
@@ -36,20 +36,21 @@ export function runAsServerUser(binary: string, args: readonly string[]): Promis
     let output = "";
     child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
     child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
-    child.once("error", (error) => fail(new EmbeddedRefusal("start_failed", `${binary} could not be run: ${error.message}`)));
+    child.once("error", (error) =>
+      fail(new EmbeddedRefusal("start_failed", `${binary} could not be run: ${error.message}`)),
+    );
     child.once("exit", (code) => done({ code, output: output.trim() }));
   });
 }
 
-/** Makes root's files below `folder` those of whoever runs the server; it may have been another at the last start. */
+/**
+ * Makes a folder that root has made, with all in it, belong to whoever runs the server; that may have been another at
+ * the last start. Nothing is touched where it does already: a server may be at work in it.
+ */
 export function giveToServerUser(folder: string): void {
   const who = serverUser();
-  if (who !== "self") own(folder, who === "unprivileged" ? unprivilegedId : 0);
-}
-
-function own(path: string, id: number): void {
-  const found = lstatSync(path);
-  if (found.uid !== id) chownSync(path, id, id);
-  if (!found.isDirectory()) return;
-  for (const name of readdirSync(path)) own(join(path, name), id);
+  const id = who === "unprivileged" ? unprivilegedId : 0;
+  if (who === "self" || lstatSync(folder).uid === id) return;
+  for (const path of readdirSync(folder, { recursive: true, encoding: "utf8" })) lchownSync(join(folder, path), id, id);
+  lchownSync(folder, id, id);
 }

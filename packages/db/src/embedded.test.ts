@@ -1,4 +1,4 @@
-import { spawn, type SpawnOptions } from "node:child_process";
+import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { chownSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -11,8 +11,10 @@ import { startEmbedded, stopEmbedded } from "./embedded.ts";
 const root = join(import.meta.dirname, "../../../.test-data");
 const isRoot = process.getuid?.() === 0;
 const folders: string[] = [];
+const children: ChildProcess[] = [];
 
 afterAll(async () => {
+  for (const child of children) child.kill("SIGKILL");
   for (const folder of folders) {
     await stopEmbedded(folder);
     rmSync(folder, { recursive: true, force: true });
@@ -48,7 +50,8 @@ async function run(url: string, statement: string): Promise<void> {
 /** Another process that has started the server in `folder` and is still there. */
 async function holder(folder: string, options: SpawnOptions = {}) {
   const program = join(import.meta.dirname, "testing/hold-embedded.ts");
-  const child = spawn(process.execPath, [program, folder], { ...options, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [program, folder], { ...options, stdio: ["ignore", "pipe", "ignore"] });
+  children.push(child);
   const exited = once(child, "exit");
   let output = "";
   for await (const chunk of child.stdout ?? []) {
@@ -155,7 +158,7 @@ test("two processes that start at once in a new folder share one server", async 
   const folder = newFolder();
   const parents = await Promise.all([holder(folder), holder(folder)]);
   expect(parents[0].url).toBe(parents[1].url);
-  expect(parents.map((parent) => parent.reused).toSorted()).toEqual([false, true]);
+  expect(parents.filter((parent) => parent.reused)).toHaveLength(1);
   expect(await ask(parents[0].url, "1")).toBe(1);
   await Promise.all(parents.map((parent) => parent.end("SIGTERM")));
 });

@@ -1,5 +1,14 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, readlinkSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -26,21 +35,25 @@ export type EmbeddedPostgres = {
 };
 
 const user = "countersign";
-const startTimeoutMs = 60_000;
+const deadlineMs = 60_000;
 
 /**
  * A PostgreSQL server of the project's own, on a free port of 127.0.0.1, with its data in `dataDir`. When the promise
  * resolves it answers; it lives on when this process is interrupted or killed, until `stop()`, and the next start finds
  * and uses it. Rejects with EmbeddedRefusal where the platform has no binaries or the server does not come up.
  */
-export async function startEmbedded({ dataDir, log = () => {}, durable = true }: EmbeddedOptions): Promise<EmbeddedPostgres> {
+export async function startEmbedded({
+  dataDir,
+  log = () => {},
+  durable = true,
+}: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const cluster = clusterIn(dataDir);
   mkdirSync(cluster.home, { recursive: true, mode: 0o700 });
   if (!existsSync(cluster.dir)) {
     log(`Preparing a PostgreSQL cluster in ${cluster.home}`);
     await initialize(cluster);
   }
-  const reused = (await isRunning(cluster)) || !(await start(cluster, durable));
+  const reused = runningPid(cluster) !== undefined || !(await start(cluster, durable));
   const { port, startedAt } = await whenReady(cluster);
   log(`PostgreSQL ${reused ? "still runs" : "runs"} on 127.0.0.1:${port}, data in ${cluster.home}`);
   const password = readFileSync(cluster.passwordFile, "utf8");
@@ -55,10 +68,17 @@ export async function startEmbedded({ dataDir, log = () => {}, durable = true }:
 /** Stops the server of this folder in good order; nothing happens where none runs. */
 export async function stopEmbedded(dataDir: string): Promise<void> {
   const cluster = clusterIn(dataDir);
-  if (!existsSync(cluster.dir) || !(await isRunning(cluster))) return;
-  const stopped = await pgCtl(cluster, "-w", "-t", "60", "-m", "fast", "stop");
-  if (stopped.code === 0 || !(await isRunning(cluster))) return;
-  throw new EmbeddedRefusal("stop_failed", `PostgreSQL in ${cluster.home} did not stop: ${stopped.output}`);
+  const pid = runningPid(cluster);
+  if (pid === undefined) return;
+  // What `pg_ctl -m fast stop` sends; by ourselves, since root in a namespace may not signal another user's server.
+  process.kill(pid, "SIGINT");
+  for (const start = performance.now(); performance.now() - start < deadlineMs; await sleep(20)) {
+    if (!isServerProcess(cluster, pid)) return;
+  }
+  throw new EmbeddedRefusal(
+    "stop_failed",
+    `PostgreSQL in ${cluster.home} (process ${pid}) did not stop within ${deadlineMs / 1000} seconds; see ${cluster.logFile}`,
+  );
 }
 
 type Cluster = {
@@ -91,6 +111,7 @@ async function initialize(cluster: Cluster): Promise<void> {
     const passwordFile = join(aside, "password");
     writeFileSync(passwordFile, randomBytes(24).toString("hex"), { mode: 0o600 });
     giveToServerUser(cluster.home);
+    giveToServerUser(aside);
     const made = await runAsServerUser(cluster.binaries.initdb, [
       `--pgdata=${join(aside, "data")}`,
       `--username=${user}`,
@@ -114,18 +135,33 @@ async function initialize(cluster: Cluster): Promise<void> {
 /** True where this call started the server, false where another process was faster. */
 async function start(cluster: Cluster, durable: boolean): Promise<boolean> {
   giveToServerUser(cluster.home);
+  giveToServerUser(cluster.dir);
   let output = "";
   // Again, since the port may be taken meanwhile, and a killed server's children hold its memory for a moment.
   for (let attempt = 1; attempt <= 6; attempt++) {
-    removeForeignPidFile(cluster);
+    removeForeignPidFile(cluster, attempt > 3);
     const options = serverOptions(cluster, await freePort(), durable);
-    const started = await pgCtl(cluster, "-w", "-t", "60", "-s", "-l", cluster.logFile, "-o", options, "start");
+    const started = await runAsServerUser(cluster.binaries.pgCtl, [
+      "-D",
+      cluster.data,
+      "-w",
+      "-t",
+      "60",
+      "-s",
+      "-l",
+      cluster.logFile,
+      "-o",
+      options,
+      "start",
+    ]);
     if (started.code === 0) return true;
-    if (await isRunning(cluster)) return false;
+    if (runningPid(cluster) !== undefined) return false;
     output = started.output;
     await sleep(200 * attempt);
   }
-  const tail = existsSync(cluster.logFile) ? readFileSync(cluster.logFile, "utf8").split("\n").slice(-12).join("\n") : output;
+  const tail = existsSync(cluster.logFile)
+    ? readFileSync(cluster.logFile, "utf8").split("\n").slice(-12).join("\n")
+    : output;
   throw new EmbeddedRefusal(
     "start_failed",
     `PostgreSQL in ${cluster.home} did not start. The end of ${cluster.logFile}:\n${tail}`,
@@ -144,19 +180,20 @@ function serverOptions(cluster: Cluster, port: number, durable: boolean): string
   return settings.map((setting) => `-c ${setting}`).join(" ");
 }
 
-function pgCtl(cluster: Cluster, ...args: string[]) {
-  return runAsServerUser(cluster.binaries.pgCtl, ["-D", cluster.data, ...args]);
+/**
+ * The server's process, where one runs here. Not by `pg_ctl status`: it believes any live process under the number in
+ * the file, which after a crash may be somebody else's.
+ */
+function runningPid(cluster: Cluster): number | undefined {
+  const pid = readPidFile(cluster)?.pid;
+  return isServerProcess(cluster, pid) ? pid : undefined;
 }
 
-/** `pg_ctl status` believes any live process under the number in the file; after a crash that may be somebody else's. */
-async function isRunning(cluster: Cluster): Promise<boolean> {
-  const status = await pgCtl(cluster, "status");
-  return status.code === 0 && isServerProcess(cluster, readPidFile(cluster)?.pid);
-}
-
-function removeForeignPidFile(cluster: Cluster): void {
-  const noted = readPidFile(cluster);
-  if (noted !== undefined && !isServerProcess(cluster, noted.pid)) rmSync(pidFile(cluster), { force: true });
+/** An empty one is being written by a server that starts just now, unless it stays so. */
+function removeForeignPidFile(cluster: Cluster, mayBeEmpty: boolean): void {
+  const pid = readPidFile(cluster)?.pid;
+  if (pid === undefined || isServerProcess(cluster, pid)) return;
+  if (pid > 0 || mayBeEmpty) rmSync(pidFile(cluster), { force: true });
 }
 
 function isServerProcess(cluster: Cluster, pid: number | undefined): boolean {
@@ -185,11 +222,14 @@ function readPidFile(cluster: Cluster) {
 }
 
 async function whenReady(cluster: Cluster) {
-  for (const start = performance.now(); performance.now() - start < startTimeoutMs; await sleep(50)) {
+  for (const start = performance.now(); performance.now() - start < deadlineMs; await sleep(50)) {
     const noted = readPidFile(cluster);
     if (noted?.isReady === true) return noted;
   }
-  throw new EmbeddedRefusal("start_failed", `PostgreSQL in ${cluster.home} runs but is not ready; see ${cluster.logFile}`);
+  throw new EmbeddedRefusal(
+    "start_failed",
+    `PostgreSQL in ${cluster.home} runs but is not ready; see ${cluster.logFile}`,
+  );
 }
 
 async function freePort(): Promise<number> {

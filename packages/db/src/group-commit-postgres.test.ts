@@ -52,7 +52,11 @@ function bumps() {
       const found = new Map(rows.map((row) => [row.id, row.n]));
       return moves.map((move) => found.get(move.id) ?? missed);
     };
-  const submit = createGroupCommit({ commit: commitOn(sql), straggle: commitOn(own), keysOf: (move: Bump) => [move.id] });
+  const submit = createGroupCommit({
+    commit: commitOn(sql),
+    straggle: commitOn(own),
+    keysOf: (move: Bump) => [move.id],
+  });
   return { submit, sizes };
 }
 
@@ -82,7 +86,7 @@ test("a row held by somebody else for a second delays its own key alone", async 
     const others = Array.from({ length: 40 }, (_, i) => `row ${i + 1}`);
     const all = Promise.all(others.map(timed));
     await tx`select pg_sleep(1)`;
-    expect([...settledAt.keys()].toSorted()).toEqual(others.filter((id) => id !== 'row 7').toSorted());
+    expect([...settledAt.keys()].toSorted()).toEqual(others.filter((id) => id !== "row 7").toSorted());
     expect(Math.max(...settledAt.values())).toBeLessThan(500);
     expect(await submit({ id: "row 8", by: 1 })).toBe(2);
     return { all };
@@ -95,7 +99,9 @@ test("a poisoned member fails alone, with the database's own error", async () =>
   const outcomes = await Promise.allSettled(
     Array.from({ length: 20 }, (_, i) => submit({ id: `row ${i + 1}`, by: i === 11 ? -5 : 1 })),
   );
-  const failed = outcomes.flatMap((outcome, i) => (outcome.status === "rejected" ? [[i, (outcome.reason as { code: string }).code]] : []));
+  const failed = outcomes.flatMap((outcome, i) =>
+    outcome.status === "rejected" ? [[i, (outcome.reason as { code: string }).code]] : [],
+  );
   expect(failed).toEqual([[11, "23514"]]);
   const [row] = await sql<{ total: number }[]>`select sum(n)::int as total from counters`;
   expect(row?.total).toBe(19);

@@ -7,14 +7,18 @@ type Move = { id: number; keys: string[] };
 
 /** A commit whose calls the test settles by hand, in any order. */
 function commitByHand() {
-  const calls: { ids: number[]; blocking: boolean; answer: (except?: number[]) => void; fail: (error: Error) => void }[] = [];
+  const calls: {
+    ids: number[];
+    blocking: boolean;
+    answer: (except?: number[]) => void;
+    fail: (error: Error) => void;
+  }[] = [];
   const commit: Commit<Move, string> = (moves, { blocking }) =>
     new Promise((resolve, reject) => {
       calls.push({
         ids: moves.map((move) => move.id),
         blocking,
-        answer: (except = []) =>
-          resolve(moves.map((move) => (except.includes(move.id) ? missed : `did ${move.id}`))),
+        answer: (except = []) => resolve(moves.map((move) => (except.includes(move.id) ? missed : `did ${move.id}`))),
         fail: reject,
       });
     });
@@ -24,7 +28,12 @@ function commitByHand() {
 function setUp(max = 256) {
   const main = commitByHand();
   const aside = commitByHand();
-  const submitMove = createGroupCommit({ commit: main.commit, straggle: aside.commit, keysOf: (move: Move) => move.keys, max });
+  const submitMove = createGroupCommit({
+    commit: main.commit,
+    straggle: aside.commit,
+    keysOf: (move: Move) => move.keys,
+    max,
+  });
   const submit = (id: number, ...keys: string[]) => submitMove({ id, keys });
   return { submit, batches: main.calls, stragglers: aside.calls };
 }
@@ -196,7 +205,9 @@ test("for any arrivals, locks and bad members, the outcomes equal those of one-b
       const serial = new Map<string, number>();
       const expected = steps.map((one) => (one.isBad ? `bad ${one.keys.join()}` : count(serial, one.keys)));
       const found = await Promise.all(outcomes);
-      expect(found.map((one) => (one.status === "fulfilled" ? one.value : (one.reason as Error).message))).toEqual(expected);
+      expect(found.map((one) => (one.status === "fulfilled" ? one.value : (one.reason as Error).message))).toEqual(
+        expected,
+      );
     }),
     { numRuns: 300 },
   );

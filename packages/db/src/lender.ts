@@ -62,7 +62,7 @@ export function createLender({ openOne, max, idleTimeoutMs }: LenderOptions) {
 
   function lend(single: Single): Loan {
     const guarded = guard(single.client);
-    single.onLost = () => guarded.close(new Error("The connection to the database was lost during the transaction"));
+    single.onLost = () => guarded.close(lostConnection());
     if (!single.isAlive) single.onLost();
 
     async function finish(statement: string): Promise<string> {
@@ -146,4 +146,9 @@ export function createLender({ openOne, max, idleTimeoutMs }: LenderOptions) {
   }
 
   return { borrow, end };
+}
+
+function lostConnection(): Error {
+  const message = "The connection to the database was lost during the transaction";
+  return Object.assign(new Error(message), { code: "CONNECTION_CLOSED" });
 }

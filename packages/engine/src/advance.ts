@@ -4,7 +4,7 @@ import type { CallReport, Engine, HeldRun } from "./engine.ts";
 import { insist } from "./insist.ts";
 import { positionOf } from "./position.ts";
 import { runCall } from "./run-call.ts";
-import { type RecordedCall, readSnapshot } from "./run-snapshot.ts";
+import { type RecordedCall, readSnapshot, type RunSnapshot } from "./run-snapshot.ts";
 import { takeTurn } from "./take-turn.ts";
 
 /** The most calls of one run under way at once. */
@@ -21,7 +21,7 @@ export async function advance(engine: Engine, held: HeldRun): Promise<Step> {
   if (held.hasNews) await look(engine, held);
   if (held.isLeaving || held.abort.signal.aborted) return await leave(engine, held);
 
-  const position = positionOf(held.snapshot, held.definition, new Set(held.inFlight.keys()));
+  const position = positionOf(atPresent(held), held.definition, new Set(held.inFlight.keys()));
   switch (position.kind) {
     case "calls":
       if (held.inFlight.size >= maxConcurrentCalls) return await takeIn(engine, held);
@@ -38,8 +38,16 @@ export async function advance(engine: Engine, held: HeldRun): Promise<Step> {
   }
 }
 
+/** The record with the time worked since it was read, which the limits count too. */
+function atPresent({ snapshot, readAt }: HeldRun): RunSnapshot {
+  return { ...snapshot, workedMs: snapshot.workedMs + performance.now() - readAt };
+}
+
 function start(engine: Engine, held: HeldRun, call: RecordedCall): void {
-  held.inFlight.set(call.id, runCall(engine, held, call));
+  const report = runCall(engine, held, call);
+  // Its error is met where the report is taken in; until then a rejection is not unhandled.
+  report.catch(() => undefined);
+  held.inFlight.set(call.id, report);
 }
 
 /** Waits for the first call to come back, or for news; what came back is taken in here and nowhere else. */
@@ -71,6 +79,7 @@ async function look(engine: Engine, held: HeldRun): Promise<void> {
   held.hasNews = false;
   held.news = Promise.withResolvers();
   held.snapshot = await insist(held.abort.signal, () => readSnapshot(engine.sql, held.hold.runId));
+  held.readAt = performance.now();
 }
 
 async function turn(engine: Engine, held: HeldRun): Promise<Step> {
@@ -83,6 +92,10 @@ async function turn(engine: Engine, held: HeldRun): Promise<Step> {
       return "go_on";
     case "held":
       held.isLeaving = true;
+      return "go_on";
+    case "lost":
+      // A lease that is still ours (the scope was killed, the process is going) is given back on the way out.
+      held.abort.abort();
       return "go_on";
     default:
       return report.kind;
@@ -105,8 +118,9 @@ async function fail(engine: Engine, held: HeldRun, reason: string): Promise<Step
 
 /** Lets what is under way come to its end, then gives the run back; a lease that is lost is not given back. */
 async function leave(engine: Engine, held: HeldRun): Promise<Step> {
-  for (const pending of held.inFlight.values()) await pending;
+  const ends = await Promise.allSettled(held.inFlight.values());
   held.inFlight.clear();
+  if (ends.some((end) => end.status === "fulfilled" && end.value.isParked === true)) return "parked";
   if (!held.isLeaving) return "lost";
   const outcome = await engine.commit(releaseRun, { ...held.hold, isLeaving: true });
   return outcome.kind === "released" ? "given_back" : "lost";

@@ -25,7 +25,9 @@ export function createBell(url: string): Bell {
   function send(): void {
     timer = undefined;
     // A ring that fails is made good by the poll that every worker makes each second.
-    ringing = sql`select set_config('synchronous_commit', 'off', true), pg_notify(${channel}, '')`.catch(() => undefined);
+    ringing = sql`select set_config('synchronous_commit', 'off', true), pg_notify(${channel}, '')`.catch(
+      () => undefined,
+    );
   }
 
   return {
@@ -87,9 +89,15 @@ export function listenToBell(url: string, sql: Sql, options: ListenOptions): Lis
     const probed = current;
     probed.heard = Promise.withResolvers();
     await probed.listening;
-    const isSent = await sql`select pg_notify(${channel}, ${self})`.then(() => true, () => false);
+    const isSent = await sql`select pg_notify(${channel}, ${self})`.then(
+      () => true,
+      () => false,
+    );
     if (!isSent || isClosed) return;
-    const isHeard = await Promise.race([probed.heard.promise.then(() => true), sleep(probeTimeoutMs).then(() => false)]);
+    const isHeard = await Promise.race([
+      probed.heard.promise.then(() => true),
+      sleep(probeTimeoutMs).then(() => false),
+    ]);
     if (isHeard || isClosed || probed !== current) return;
     if (!hasSaidUnavailable) onUnavailable();
     hasSaidUnavailable = true;

@@ -45,9 +45,9 @@ export function approvalCard(call: CallOnCard, tool: Tool | undefined, verdict: 
   return { taskId: uuidv7(), title: titleOf(call.name, details), body: JSON.stringify(body) };
 }
 
-/** The card of a call whose effect nobody can vouch for. */
-export function outcomeCard(call: CallOnCard, tool: Tool | undefined, parsedArgs: unknown, known: string): Card {
-  const details = detailsOf(tool, parsedArgs);
+/** The card of a call whose effect nobody can vouch for; `verdict` is what the gate says of running it again. */
+export function outcomeCard(call: CallOnCard, tool: Tool | undefined, verdict: Verdict, known: string): Card {
+  const details = detailsOf(tool, verdict.args);
   const body: CardBody = {
     tool: call.name,
     args: displayText(call.args),
@@ -55,7 +55,7 @@ export function outcomeCard(call: CallOnCard, tool: Tool | undefined, parsedArgs
     details,
     row: "outcome",
     reason: "outcome_unknown",
-    floorReasons: [],
+    floorReasons: verdict.floorReasons ?? [],
     requires: call.requires,
     known: displayText(known),
   };

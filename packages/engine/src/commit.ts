@@ -10,6 +10,8 @@ export interface CommitKind<T, R> {
   readonly name: string;
   /** The runs a transition touches: no two members of one batch share a run. */
   readonly runsOf: (transition: T) => readonly string[];
+  /** The most transitions of a batch, where it is not the usual; a commit that spans runs goes alone. */
+  readonly max?: number;
   /** True where the outcome made a run ready, so that an idle worker is to be told. */
   readonly wakes: (outcome: R) => boolean;
   /** One statement, one round trip; `missed` stands for a run that was locked and that it was told not to wait for. */

@@ -1,5 +1,6 @@
 import type { Sql } from "@countersign/db/connect.ts";
 import { createGroupCommit } from "@countersign/db/group-commit.ts";
+import { onOwnConnection } from "@countersign/db/transaction.ts";
 import type { CommitKind } from "./commit.ts";
 
 /** Hands a transition in; resolves with its outcome once it is durable. */
@@ -7,7 +8,7 @@ export type Committer = <T, R>(kind: CommitKind<T, R>, transition: T) => Promise
 
 export interface CommitterOptions {
   readonly sql: Sql;
-  /** Connections of their own for members that must wait for a lock, so that nobody waits with them. */
+  /** A client of its own for members that must wait for a lock, one connection each, so that nobody waits with them. */
   readonly stragglers: Sql;
   /** Called after a commit that made a run ready. */
   readonly ring: () => void;
@@ -22,8 +23,9 @@ export function createCommitter({ sql, stragglers, ring }: CommitterOptions): Co
     if (known !== undefined) return known as (transition: T) => Promise<R>;
     const group = createGroupCommit<T, R>({
       commit: (transitions, how) => kind.send(sql, transitions, how),
-      straggle: (transitions, how) => kind.send(stragglers, transitions, how),
+      straggle: (transitions, how) => onOwnConnection(stragglers, (own) => kind.send(own, transitions, how)),
       keysOf: kind.runsOf,
+      ...(kind.max === undefined ? {} : { max: kind.max }),
     });
     groups.set(kind, group as (transition: unknown) => Promise<unknown>);
     return group;

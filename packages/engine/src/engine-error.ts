@@ -1,9 +1,11 @@
 export type EngineErrorCode =
   | "unknown_run"
+  | "unknown_scope"
   | "unknown_definition"
   | "invalid_definition"
   | "invalid_tools"
-  | "invalid_prompt" | "unknown_scenario"
+  | "invalid_prompt"
+  | "unknown_scenario"
   | "invalid_model_output";
 
 /** The caller cannot go on: what was asked for cannot be, and the message says what was found and what to do. */

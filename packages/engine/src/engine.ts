@@ -42,11 +42,13 @@ export type EngineEvent =
   | { readonly kind: "sweep.failed"; readonly error: unknown }
   | { readonly kind: "bell.unavailable"; readonly error?: unknown };
 
-/** A run in this process's hands. The loop of `drive` is the only one to change it. */
+/** A run in this process's hands. Only the loop that drives it takes results in; a second look may freshen its policy. */
 export interface HeldRun {
   readonly hold: Hold;
   readonly definition: Definition;
   snapshot: RunSnapshot;
+  /** When the snapshot was read, in `performance.now()` of this process. */
+  readAt: number;
   /** The calls under way here, each resolving with what came of it. */
   readonly inFlight: Map<string, Promise<CallReport>>;
   /** Aborted when the run must not be worked on any more: its lease is lost, its scope killed, or time is up. */
@@ -66,6 +68,7 @@ export function takeInHand(snapshot: RunSnapshot, definition: Definition): HeldR
     hold: { runId, epoch, leaseId },
     definition,
     snapshot,
+    readAt: performance.now(),
     inFlight: new Map(),
     abort: new AbortController(),
     isLeaving: false,

@@ -3,12 +3,13 @@ import type { Hold } from "./held-run.ts";
 
 export interface StoppedHold {
   readonly runId: string;
+  readonly leaseId: string;
   /** `lost`: canceled, failed by recovery, or another's by now. `killed`: ours still, but nothing under its scope may run. */
   readonly kind: "lost" | "killed";
 }
 
 const find = `
-  select h.run as "runId", case when r.lease_id = h.lease then 'killed' else 'lost' end as kind
+  select h.run as "runId", h.lease as "leaseId", case when r.lease_id = h.lease then 'killed' else 'lost' end as kind
     from unnest($1::uuid[], $2::uuid[]) h (run, lease)
     join runs r on r.id = h.run
    where r.lease_id is distinct from h.lease

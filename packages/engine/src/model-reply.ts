@@ -2,7 +2,10 @@ import { z } from "zod";
 import { EngineError } from "./engine-error.ts";
 import type { ModelReply } from "./model.ts";
 
-const count = z.int().nonnegative();
+const count = z
+  .int()
+  .nonnegative()
+  .max(2 ** 31 - 1);
 
 const reply = z.object({
   content: z.array(
@@ -16,11 +19,11 @@ const reply = z.object({
       }),
     ]),
   ),
-  usage: z.object({ inputTokens: count, outputTokens: count, costMicros: count }),
+  usage: z.object({ inputTokens: count, outputTokens: count, costMicros: z.int().nonnegative() }),
 });
 
 /**
- * Checks what a model said before anything of it is recorded; the same for every provider. Empty texts are dropped: no
+ * Checks what a model said before anything of it is recorded; the same for every provider. Blank texts are dropped: no
  * provider takes them back. Throws `invalid_model_output` where the shape is wrong or a tool use repeats an id of this
  * run.
  */
@@ -30,12 +33,14 @@ export function checkReply(said: ModelReply, usedIds: ReadonlySet<string>): Mode
     throw new EngineError("invalid_model_output", `The model's reply is not one: ${z.prettifyError(parsed.error)}`);
   const { content, usage } = parsed.data;
   const ids = content.flatMap((block) => (block.type === "tool_use" ? [block.id] : []));
-  const repeated = ids.find((id, index) => usedIds.has(id) || ids.indexOf(id) !== index || id.includes("\u0000"));
+  const repeated = ids.find(
+    (id, index) => usedIds.has(id) || ids.indexOf(id) !== index || id.includes("\u0000") || !id.isWellFormed(),
+  );
   if (repeated !== undefined) {
     throw new EngineError(
       "invalid_model_output",
       `The model used the tool use id ${JSON.stringify(repeated)} twice, or it is not one`,
     );
   }
-  return { content: content.filter((block) => block.type !== "text" || block.text !== ""), usage };
+  return { content: content.filter((block) => block.type !== "text" || block.text.trim() !== ""), usage };
 }

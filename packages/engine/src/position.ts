@@ -21,7 +21,8 @@ export type Position =
 export function positionOf(snapshot: RunSnapshot, definition: Definition, inFlight: ReadonlySet<string>): Position {
   const turn = callsOfLastTurn(snapshot);
   const isBlocked = definition.onDenial === "stop" && turn.some((call) => call.resultCode === "user_denied");
-  if (isBlocked) return { kind: "fail", reason: "blocked_by_approval" };
+  // What is under way comes to its end first: cut off, nobody could tell how far it came.
+  if (isBlocked) return inFlight.size > 0 ? { kind: "busy" } : { kind: "fail", reason: "blocked_by_approval" };
 
   const calls = turn.filter((call) => isOpen(call) && !inFlight.has(call.id));
   if (calls.length > 0) return { kind: "calls", calls };

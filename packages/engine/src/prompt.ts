@@ -17,6 +17,7 @@ export function buildMessages(snapshot: Pick<RunSnapshot, "messages" | "calls" |
   const messages: { role: Message["role"]; content: Block[] }[] = [];
 
   const say = (role: Message["role"], blocks: readonly Block[]): void => {
+    if (blocks.length === 0) return;
     const last = messages.at(-1);
     if (last?.role === role) last.content.push(...blocks);
     else messages.push({ role, content: [...blocks] });
@@ -35,8 +36,10 @@ export function buildMessages(snapshot: Pick<RunSnapshot, "messages" | "calls" |
   return messages;
 }
 
+/** A blank message of a person's is still one, but no provider takes a blank text. */
 function textOf(message: LoggedMessage | UnreadSteer): Block {
-  return { type: "text", text: parseExact<string>(message.content) };
+  const text = parseExact<string>(message.content);
+  return { type: "text", text: text.trim() === "" ? "(a blank message)" : text };
 }
 
 function assistantBlocks(message: LoggedMessage, calls: readonly RecordedCall[]): Block[] {
@@ -69,8 +72,8 @@ export function findProviderProblem(messages: readonly Message[]): string | unde
     if (index > 0 && messages[index - 1]?.role === role)
       return `messages ${index} and ${index + 1} are both the ${role}'s`;
     if (content.length === 0) return `message ${index + 1} is empty`;
-    if (content.some((block) => block.type === "text" && block.text === ""))
-      return `message ${index + 1} has an empty text`;
+    if (content.some((block) => block.type === "text" && block.text.trim() === ""))
+      return `message ${index + 1} has a blank text`;
     const results = content.flatMap((block) => (block.type === "tool_result" ? [block.toolUseId] : []));
     const uses = content.flatMap((block) => (block.type === "tool_use" ? [block.id] : []));
     if (role === "assistant" ? results.length > 0 : uses.length > 0)

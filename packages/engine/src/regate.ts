@@ -22,7 +22,11 @@ const staleApprovals = `
 
 /** A mark that moves whenever any policy does; comparing it is what a sweep costs while nothing changed. */
 export async function readPolicyMark(sql: Queryable): Promise<string> {
-  const [row] = await sql.unsafe<{ mark: string }[]>("select coalesce(sum(version), 0)::text as mark from policies", [], { prepare: true });
+  const [row] = await sql.unsafe<{ mark: string }[]>(
+    "select coalesce(sum(version), 0)::text as mark from policies",
+    [],
+    { prepare: true },
+  );
   return row?.mark ?? "";
 }
 
@@ -70,12 +74,17 @@ function nextOf(
   tool: Parameters<typeof approvalCard>[1],
 ): SupersedeApproval["next"] {
   const code = codeOfVerdict(verdict);
-  if (code !== undefined) return { kind: "deny", code, result: stringifyExact(textOfVerdict(verdict, call.tool) ?? code) };
+  if (code !== undefined)
+    return { kind: "deny", code, result: stringifyExact(textOfVerdict(verdict, call.tool) ?? code) };
   if (verdict.verdict === "held") return { kind: "keep" };
   if (verdict.verdict === "allow") return { kind: "allow" };
   const isSame = verdict.row === approval.gateRow && verdict.reason === approval.gateReason;
   const isShown = (verdict.floorReasons ?? []).every((reason) => approval.shownReasons?.includes(reason));
   if (isSame && isShown) return { kind: "keep" };
-  const card = approvalCard({ name: call.tool, args: call.args, argsHash: call.argsHash, requires: call.requires }, tool, verdict);
+  const card = approvalCard(
+    { name: call.tool, args: call.args, argsHash: call.argsHash, requires: call.requires },
+    tool,
+    verdict,
+  );
   return { kind: "ask", approvalId: uuidv7(), card, expiresMs: definition.approvalExpiresMs };
 }

@@ -1,6 +1,9 @@
 import { checkArguments } from "@countersign/gate/arguments.ts";
+import { hashArguments } from "@countersign/gate/canonical.ts";
+import { decide } from "@countersign/gate/decide.ts";
 import { codeOfVerdict, textOfVerdict } from "@countersign/gate/result-codes.ts";
 import type { Verdict } from "@countersign/gate/types.ts";
+import type { Tx } from "@countersign/db/connect.ts";
 import { transaction } from "@countersign/db/transaction.ts";
 import { v7 as uuidv7 } from "uuid";
 import { capResult } from "./cap-result.ts";
@@ -17,9 +20,13 @@ import { insist } from "./insist.ts";
 import type { RecordedCall } from "./run-snapshot.ts";
 import { beginWithSecondLook, type Start } from "./second-look.ts";
 import type { Standing } from "./held-run.ts";
-import { type Attempt, contextOf, runTool } from "./run-tool.ts";
+import { policyOf } from "./policy.ts";
+import { type Attempt, contextOf, hasEarlierAttempt, limitMsOf, runTool, startLimit, timedOut } from "./run-tool.ts";
 import type { Tool, ToolResult } from "./tool.ts";
 import type { RegisteredTool } from "./tools.ts";
+
+/** Time enough for the engine's own statements in a tool's transaction, however short the tool's limit. */
+const leastStatementMs = 10_000;
 
 /**
  * Takes one call from where it stands to a result: begins it (or finds it begun by the claim), runs its tool, and
@@ -28,10 +35,17 @@ import type { RegisteredTool } from "./tools.ts";
 export async function runCall(engine: Engine, held: HeldRun, call: RecordedCall): Promise<CallReport> {
   const registered = engine.tools.get(call.tool);
   if (registered === undefined) {
-    return await complete(engine, held, call, {
+    return await refuse(engine, held, call, {
       status: "failed",
       content: `this worker has no tool ${call.tool}`,
       code: "tool_not_available",
+    });
+  }
+  if (hashArguments(call.args) !== call.argsHash) {
+    return await refuse(engine, held, call, {
+      status: "failed",
+      content: "the recorded arguments are not those that were judged; they were not run",
+      code: "error",
     });
   }
   const { tool } = registered;
@@ -57,7 +71,9 @@ async function startCall(
 ): Promise<Start> {
   if (call.status === "executing" && call.epoch === held.hold.epoch) {
     const checked = checkArguments(registered.tool, call.args);
-    return checked.kind === "valid" ? { kind: "begun", args: checked.args } : { kind: "settled" };
+    if (checked.kind === "valid") return { kind: "begun", args: checked.args };
+    const reason = `invalid_args:${checked.path}`;
+    return { kind: "refused", verdict: { verdict: "invalid", row: "2", reason, detail: checked.detail } };
   }
   return await beginWithSecondLook(held, call, registered, engine.sql, (transition) =>
     insist(held.abort.signal, () => engine.commit(beginCall, transition)),
@@ -72,19 +88,26 @@ async function runInTransaction(
   registered: RegisteredTool,
   tool: Extract<Tool, { effect: "transactional" }>,
 ): Promise<CallReport> {
+  const limitMs = limitMsOf(tool);
+  // The rollback has to wait for the statement under way, so that may not take for ever either.
+  const bounds = limitMs === undefined ? {} : { statementTimeoutMs: Math.max(limitMs, leastStatementMs) };
   try {
     return await insist(held.abort.signal, () =>
-      transaction(engine.sql, async (tx) => {
-        const start = await beginWithSecondLook(held, call, registered, tx, (transition) =>
-          commitWithin(tx, beginCall, transition),
-        );
-        if (start.kind !== "begun") throw new NotBegun(start);
-        const result = await tool.execute(start.args as never, { ...contextOf(held, call, held.abort.signal), tx });
-        if (result.kind !== "done") throw new Undone(result);
-        const { content, blob } = await capResult(tx, held.snapshot.workspaceId, result.content);
-        const transition = transitionOf(held, call, { status: "done", content, blob });
-        return reportOf(call, transition, await commitWithin(tx, completeCall, transition));
-      }),
+      transaction(
+        engine.sql,
+        async (tx) => {
+          const start = await beginWithSecondLook(held, call, registered, tx, (transition) =>
+            commitWithin(tx, beginCall, transition),
+          );
+          if (start.kind !== "begun") throw new NotBegun(start);
+          const result = await executeWithin(tx, held, call, tool, start.args);
+          if (result.kind !== "done") throw new Undone(result);
+          const { content, blob } = await capResult(tx, held.snapshot.workspaceId, result.content);
+          const transition = transitionOf(held, call, { status: "done", content, blob });
+          return reportOf(call, transition, await commitWithin(tx, completeCall, transition));
+        },
+        bounds,
+      ),
     );
   } catch (error) {
     if (error instanceof NotBegun) return await notBegun(engine, held, call, registered, error.start);
@@ -97,6 +120,28 @@ async function runInTransaction(
       content: "the tool failed; nothing of it was stored",
       code: "error",
     });
+  }
+}
+
+/** Executes a tool for as long as it may take; afterwards, or once the run is not ours, its transaction is taken back. */
+async function executeWithin(
+  tx: Tx,
+  held: HeldRun,
+  call: RecordedCall,
+  tool: Extract<Tool, { effect: "transactional" }>,
+  args: unknown,
+): Promise<ToolResult> {
+  const limit = startLimit(held, tool);
+  const { signal } = limit;
+  const cutOff = Promise.withResolvers<ToolResult>();
+  signal.addEventListener("abort", () =>
+    limit.isReached() ? cutOff.resolve(timedOut(call, limit)) : cutOff.reject(new Error("the run was taken away")),
+  );
+  try {
+    signal.throwIfAborted();
+    return await Promise.race([tool.execute(args as never, { ...contextOf(held, call, signal), tx }), cutOff.promise]);
+  } finally {
+    limit.end();
   }
 }
 
@@ -131,16 +176,23 @@ async function notBegun(
     case "settled":
       return { callId: call.id, kind: "settled", hasNews: true };
     case "ask":
+      if (hasEarlierAttempt(held, call))
+        return await becomeUnknown(engine, held, call, "a further attempt needs a person's word");
       return await askAnew(engine, held, call, registered, start.verdict);
     case "refused": {
       const code = codeOfVerdict(start.verdict) ?? "policy_denied";
       const content = textOfVerdict(start.verdict, call.tool) ?? code;
-      // An earlier attempt may have done it: refusing a further one does not make that undone.
-      if (call.attempt > 0 && call.effect === "once")
-        return await becomeUnknown(engine, held, call, `a further attempt was refused: ${content}`);
-      return await complete(engine, held, call, { status: "denied", content, code });
+      const status = start.verdict.verdict === "invalid" ? "failed" : "denied";
+      return await refuse(engine, held, call, { status, content, code });
     }
   }
+}
+
+/** Settles a call that may not start. An earlier attempt may have done it: refusing a further one does not undo that. */
+async function refuse(engine: Engine, held: HeldRun, call: RecordedCall, completion: Completion): Promise<CallReport> {
+  if (hasEarlierAttempt(held, call))
+    return await becomeUnknown(engine, held, call, `a further attempt was refused: ${completion.content}`);
+  return await complete(engine, held, call, completion);
 }
 
 async function askAnew(
@@ -168,13 +220,16 @@ async function askAnew(
     }),
   );
   if (outcome.kind === "lease_lost") return { callId: call.id, kind: "lost" };
+  if (outcome.kind === "settled") return { callId: call.id, kind: "settled", hasNews: true };
   return { callId: call.id, kind: "settled", change: { status: "waiting", waitsOn: "approval" }, ...newsOf(outcome) };
 }
 
 async function recordAttempt(engine: Engine, held: HeldRun, call: RecordedCall, attempt: Attempt): Promise<CallReport> {
   if (attempt.kind === "abandoned") return { callId: call.id, kind: "lost" };
   if (attempt.kind === "unknown") return await becomeUnknown(engine, held, call, attempt.content);
-  const { content, blob } = await capResult(engine.sql, held.snapshot.workspaceId, attempt.content);
+  const { content, blob } = await insist(held.abort.signal, () =>
+    capResult(engine.sql, held.snapshot.workspaceId, attempt.content),
+  );
   const code = attempt.kind === "failed" ? (attempt.code ?? "error") : undefined;
   return await complete(engine, held, call, { status: attempt.kind, content, blob, code });
 }
@@ -229,7 +284,8 @@ function reportOf(
 
 async function becomeUnknown(engine: Engine, held: HeldRun, call: RecordedCall, known: string): Promise<CallReport> {
   const tool = engine.tools.get(call.tool)?.tool;
-  const checked = checkArguments(tool, call.args);
+  const policy = policyOf(held.snapshot, held.definition);
+  const verdict = decide({ tool, name: call.tool, argsText: call.args }, policy, new Date());
   const onCard = { name: call.tool, args: call.args, argsHash: call.argsHash, requires: call.requires };
   const result = stringifyExact(`unknown whether it happened: ${known}`);
   const outcome = await insist(held.abort.signal, () =>
@@ -238,7 +294,7 @@ async function becomeUnknown(engine: Engine, held: HeldRun, call: RecordedCall, 
       callId: call.id,
       result,
       approvalId: uuidv7(),
-      card: outcomeCard(onCard, tool, checked.kind === "valid" ? checked.args : undefined, known),
+      card: outcomeCard(onCard, tool, verdict, known),
     }),
   );
   if (outcome.kind === "lease_lost") {

@@ -25,25 +25,56 @@ export async function runTool(
   tool: OutsideTool,
   args: unknown,
 ): Promise<Attempt> {
-  const timeout = new AbortController();
-  const limitMs = tool.timeoutMs ?? defaultTimeoutMs;
-  const timer = tool.longRunning === true ? undefined : setTimeout(() => timeout.abort(), limitMs);
-  const signal = AbortSignal.any([held.abort.signal, timeout.signal]);
-  const attempt = settleAttempt(tool, attemptTool(engine, held, call, tool, args, signal), (error) => {
+  const limit = startLimit(held, tool);
+  const { signal } = limit;
+  const attempt = settleAttempt(tool, attemptTool(engine, held, call, tool, args, signal), signal, (error) => {
     engine.report({ kind: "tool.failed", runId: held.hold.runId, tool: call.tool, error });
   });
   try {
     const result = await Promise.race([attempt, endOfPatience(signal)]);
     if (result !== undefined && !(signal.aborted && result.kind === "failed")) return result;
-    if (!timeout.signal.aborted)
+    if (!limit.isReached())
       return tool.effect === "once" ? unknown("it was stopped before it answered") : { kind: "abandoned" };
-    const seconds = limitMs / 1_000;
-    return tool.effect === "once"
-      ? unknown(`it did not answer within ${seconds} s`)
-      : { kind: "failed", code: "timeout", content: `${call.tool} did not answer within ${seconds} s and was stopped` };
+    return tool.effect === "once" ? unknown(`it did not answer within ${limit.seconds} s`) : timedOut(call, limit);
   } finally {
-    clearTimeout(timer);
+    limit.end();
   }
+}
+
+/** How long one attempt of a tool may take. `signal` is aborted by it, and with the run; `end` must be called. */
+interface Limit {
+  readonly signal: AbortSignal;
+  /** Undefined where the tool has none. */
+  readonly seconds: number | undefined;
+  isReached(): boolean;
+  end(): void;
+}
+
+/** How long one attempt of a tool may take; undefined where it has no limit. */
+export function limitMsOf(tool: Tool): number | undefined {
+  return tool.longRunning === true ? undefined : (tool.timeoutMs ?? defaultTimeoutMs);
+}
+
+/** Starts the clock of one attempt. */
+export function startLimit(held: HeldRun, tool: Tool): Limit {
+  const timeout = new AbortController();
+  const ms = limitMsOf(tool);
+  const timer = ms === undefined ? undefined : setTimeout(() => timeout.abort(), ms);
+  return {
+    signal: AbortSignal.any([held.abort.signal, timeout.signal]),
+    seconds: ms === undefined ? undefined : ms / 1_000,
+    isReached: () => timeout.signal.aborted,
+    end: () => clearTimeout(timer),
+  };
+}
+
+/** The result of a call whose tool did not come to an end in time. */
+export function timedOut(call: RecordedCall, { seconds }: Limit): ToolResult {
+  return {
+    kind: "failed",
+    code: "timeout",
+    content: `${call.tool} did not answer within ${seconds} s and was stopped`,
+  };
 }
 
 /** Asks first whether an interrupted attempt happened, where the tool can tell. */
@@ -72,20 +103,23 @@ async function attemptTool(
   return await tool.execute(args as never, context);
 }
 
-/** A call that the claim began under this epoch counts its present attempt already. */
-function hasEarlierAttempt(held: HeldRun, call: RecordedCall): boolean {
+/** Whether the call was started before. One that the claim began under this epoch counts its present attempt already. */
+export function hasEarlierAttempt(held: HeldRun, call: RecordedCall): boolean {
   const isCounted = call.status === "executing" && call.epoch === held.hold.epoch;
   return call.attempt > (isCounted ? 1 : 0);
 }
 
+/** Undefined where the tool threw because it was stopped: that says nothing of how far it came. */
 async function settleAttempt(
   tool: Tool,
   attempt: Promise<ToolResult>,
+  signal: AbortSignal,
   report: (error: unknown) => void,
-): Promise<ToolResult> {
+): Promise<ToolResult | undefined> {
   try {
     return await attempt;
   } catch (error) {
+    if (signal.aborted) return undefined;
     if (error instanceof CapabilityRefused) return { kind: "failed", code: "error", content: error.message };
     report(error);
     // The error's own text may quote URLs, headers and inputs, so it is not passed on.

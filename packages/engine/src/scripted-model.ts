@@ -17,7 +17,12 @@ export interface Stage {
   /** The texts of the user, in order, steers included. */
   readonly said: readonly string[];
   /** The results of every tool use so far, in order. */
-  readonly results: readonly { readonly tool: string; readonly content: string; readonly isError: boolean; readonly code: string | null }[];
+  readonly results: readonly {
+    readonly tool: string;
+    readonly content: string;
+    readonly isError: boolean;
+    readonly code: string | null;
+  }[];
 }
 
 /** A named script that answers from the conversation, so that it survives a restart in the middle like a real model. */
@@ -34,23 +39,39 @@ export function createScriptedModel(scenarios: Readonly<Record<string, Scenario>
     const scenario = byName.get(request.definition);
     if (scenario === undefined) {
       const known = [...byName.keys()].join(", ");
-      throw new EngineError("unknown_scenario", `The scripted model has no scenario named ${JSON.stringify(request.definition)}; it has: ${known}`);
+      throw new EngineError(
+        "unknown_scenario",
+        `The scripted model has no scenario named ${JSON.stringify(request.definition)}; it has: ${known}`,
+      );
     }
     const problem = findProviderProblem(request.messages);
-    if (problem !== undefined) throw new EngineError("invalid_prompt", `The scripted model refuses the conversation: ${problem}`);
+    if (problem !== undefined)
+      throw new EngineError("invalid_prompt", `The scripted model refuses the conversation: ${problem}`);
     return replyOf(scenario(stageOf(request)), request);
   };
 }
 
 function stageOf(request: ModelRequest): Stage {
-  const blocks = (role: Message["role"]): Block[] => request.messages.filter((message) => message.role === role).flatMap(({ content }) => content);
-  const nameOf = new Map(blocks("assistant").flatMap((block) => (block.type === "tool_use" ? [[block.id, block.name] as const] : [])));
+  const blocks = (role: Message["role"]): Block[] =>
+    request.messages.filter((message) => message.role === role).flatMap(({ content }) => content);
+  const nameOf = new Map(
+    blocks("assistant").flatMap((block) => (block.type === "tool_use" ? [[block.id, block.name] as const] : [])),
+  );
   return {
     request,
     turn: request.messages.filter((message) => message.role === "assistant").length,
     said: blocks("user").flatMap((block) => (block.type === "text" ? [block.text] : [])),
     results: blocks("user").flatMap((block) =>
-      block.type === "tool_result" ? [{ tool: nameOf.get(block.toolUseId) ?? "", content: block.content, isError: block.isError, code: block.code }] : [],
+      block.type === "tool_result"
+        ? [
+            {
+              tool: nameOf.get(block.toolUseId) ?? "",
+              content: block.content,
+              isError: block.isError,
+              code: block.code,
+            },
+          ]
+        : [],
     ),
   };
 }
@@ -58,9 +79,17 @@ function stageOf(request: ModelRequest): Stage {
 function replyOf({ say, use = [] }: Line, request: ModelRequest): ModelReply {
   const content: ModelReply["content"] = [
     ...(say === undefined ? [] : [{ type: "text" as const, text: say }]),
-    ...use.map(({ tool, args }) => ({ type: "tool_use" as const, id: `toolu_${uuidv7()}`, name: tool, argsText: JSON.stringify(args) })),
+    ...use.map(({ tool, args }) => ({
+      type: "tool_use" as const,
+      id: `toolu_${uuidv7()}`,
+      name: tool,
+      argsText: JSON.stringify(args),
+    })),
   ];
-  return { content, usage: { inputTokens: tokensOf(request.messages), outputTokens: tokensOf(content), costMicros: 0 } };
+  return {
+    content,
+    usage: { inputTokens: tokensOf(request.messages), outputTokens: tokensOf(content), costMicros: 0 },
+  };
 }
 
 function tokensOf(value: unknown): number {

@@ -53,7 +53,7 @@ export async function beginWithSecondLook(
       case "already":
         return { kind: "begun", args: verdict.args };
       case "policy_moved":
-        held.snapshot = { ...held.snapshot, ...(await readPolicy(sql, held.hold.runId)) };
+        await refreshPolicy(held, sql);
         continue;
       case "not_granted":
         return {
@@ -79,8 +79,8 @@ function needsBegin(call: RecordedCall, verdict: Verdict): boolean {
   );
 }
 
-/** The part of a snapshot that policy is made of. */
-async function readPolicy(sql: Queryable, runId: string) {
-  const { policyVersions, killed, grants, denials, canAnybodyAnswer } = await readSnapshot(sql, runId);
-  return { policyVersions, killed, grants, denials, canAnybodyAnswer };
+/** Takes in the part of the record that policy is made of; what the run has done meanwhile stays as the loop left it. */
+async function refreshPolicy(held: HeldRun, sql: Queryable): Promise<void> {
+  const { policyVersions, killed, grants, denials, canAnybodyAnswer } = await readSnapshot(sql, held.hold.runId);
+  held.snapshot = { ...held.snapshot, policyVersions, killed, grants, denials, canAnybodyAnswer };
 }

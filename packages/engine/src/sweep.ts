@@ -32,7 +32,8 @@ export function createSweep(engine: Engine, { maxClaims, ring }: SweepOptions): 
     const expired = await sweepUntilDone(async () => (await expireWaits(engine.sql, batch)).length);
     const recovered = await sweepUntilDone(async () => {
       const found = await recoverRuns(engine.sql, batch, maxClaims);
-      for (const { runId, kind } of found) if (kind === "quarantined") engine.report({ kind: "run.quarantined", runId });
+      for (const { runId, kind } of found)
+        if (kind === "quarantined") engine.report({ kind: "run.quarantined", runId });
       return found.length;
     });
     if (expired + recovered > 0) ring();

@@ -6,6 +6,7 @@ import { renewLeases } from "./commits/renew-leases.ts";
 import { type Engine, type HeldRun, takeInHand } from "./engine.ts";
 import { findStoppedHolds } from "./find-stopped-holds.ts";
 import type { RunSnapshot } from "./run-snapshot.ts";
+import { singly } from "./singly.ts";
 import { createSweep } from "./sweep.ts";
 
 export interface WorkerOptions {
@@ -44,26 +45,35 @@ export function startWorker(engine: Engine, options: WorkerOptions): Worker {
   const tools = new Map([...engine.tools].map(([tool, { definitionHash }]) => [tool, definitionHash]));
   const runs = new Map<string, InHand>();
   const look = singly(lookForWork, (error) => engine.report({ kind: "claim.failed", error }));
-  const beat = singly(renew, () => abortOverdue());
-  const sweep = singly(createSweep(engine, { maxClaims: options.maxClaims, ring: look }), (error) => engine.report({ kind: "sweep.failed", error }));
-  const timers = [setInterval(tick, options.pollMs), setInterval(beat, renewMs), setInterval(sweep, options.sweepMs)];
+  const beat = singly(renew, () => undefined);
+  const watch = singly(stopStopped, () => undefined);
+  const sweep = singly(createSweep(engine, { maxClaims: options.maxClaims, ring: look.ask }), (error) =>
+    engine.report({ kind: "sweep.failed", error }),
+  );
+  const polling = setInterval(tick, options.pollMs);
+  const renewing = setInterval(() => beat.ask(), renewMs);
+  const sweeping = setInterval(() => sweep.ask(), options.sweepMs);
   let isStopping = false;
-  look();
-  sweep();
+  /** The last look took all it had room for, so there may be more than it took. */
+  let mayBeMore = false;
+  look.ask();
+  sweep.ask();
 
   function tick(): void {
-    look();
-    stopStopped();
+    abortOverdue();
+    look.ask();
+    watch.ask();
   }
 
   async function lookForWork(): Promise<void> {
-    const limit = isStopping ? 0 : capacity - runs.size;
+    const limit = isStopping ? 0 : Math.max(capacity - runs.size, 0);
     const held = [...runs.values()].map(({ run }) => run.hold);
     if (limit === 0 && held.length === 0) return;
-    const claimedAt = Date.now();
+    const claimedAt = performance.now();
     const claimed = await claimRuns(engine.sql, { worker: name, leaseMs, limit, held, tools }, (runId, error) =>
       engine.report({ kind: "claim.failed", runId, error }),
     );
+    mayBeMore = claimed.filter(({ kind }) => kind === "claimed").length === limit;
     for (const one of claimed) {
       if (one.kind === "claimed") await take(one.snapshot, claimedAt);
       else tellNews(one.runId);
@@ -101,84 +111,70 @@ export function startWorker(engine: Engine, options: WorkerOptions): Worker {
       run.abort.abort();
       engine.report({ kind: "run.dropped", runId, error });
     } finally {
-      runs.delete(runId);
+      // Parked and claimed again meanwhile, the run stands here under its new lease.
+      if (runs.get(runId)?.run === run) runs.delete(runId);
       // There is room again for what was left behind for want of it.
-      if (runs.size === capacity - 1) look();
+      if (mayBeMore) look.ask();
     }
   }
 
+  /** One that fails leaves `renewedAt` as it was. */
   async function renew(): Promise<void> {
-    const beganAt = Date.now();
-    const kept = await renewLeases(renewals, [...runs.values()].map(({ run }) => run.hold), leaseMs);
+    if (runs.size === 0) return;
+    const beganAt = performance.now();
+    const holds = [...runs.values()].map(({ run }) => run.hold);
+    const kept = await renewLeases(renewals, holds, leaseMs);
     for (const { runId, isRenewed } of kept) {
       const inHand = runs.get(runId);
       if (inHand !== undefined && isRenewed) inHand.renewedAt = beganAt;
     }
-    abortOverdue();
   }
 
-  /** A lease that could not be renewed for two thirds of its time may soon be another's: its work stops here. */
+  /**
+   * A lease that could not be renewed for two thirds of its time may soon be another's: its work stops here. Asked at
+   * every poll and not after a renewal, since a renewal may hang as long as the connection that it was sent on.
+   */
   function abortOverdue(): void {
     for (const { run, renewedAt } of runs.values()) {
-      if (Date.now() - renewedAt > (leaseMs * 2) / 3) run.abort.abort();
+      if (performance.now() - renewedAt > (leaseMs * 2) / 3) run.abort.abort();
     }
   }
 
-  function stopStopped(): void {
+  /** One that fails leaves the work to the next, and at last to `abortOverdue`. */
+  async function stopStopped(): Promise<void> {
     if (runs.size === 0) return;
     const holds = [...runs.values()].map(({ run }) => run.hold);
-    findStoppedHolds(renewals, holds).then(
-      (stopped) => {
-        for (const { runId, kind } of stopped) {
-          const run = runs.get(runId)?.run;
-          if (run === undefined || run.abort.signal.aborted) continue;
-          if (kind === "killed") run.isLeaving = true;
-          run.abort.abort();
-        }
-      },
-      // The database cannot be reached; the beat stops what it must.
-      () => undefined,
-    );
+    for (const { runId, leaseId, kind } of await findStoppedHolds(renewals, holds)) {
+      const run = runs.get(runId)?.run;
+      if (run?.hold.leaseId !== leaseId || run.abort.signal.aborted) continue;
+      if (kind === "killed") run.isLeaving = true;
+      run.abort.abort();
+    }
+  }
+
+  /** What a claim under way still takes is taken in hand, and given back with the rest. */
+  async function empty(): Promise<void> {
+    await look.settled();
+    await Promise.all([...runs.values()].map((inHand) => inHand.done));
   }
 
   return {
-    wake: look,
+    wake: look.ask,
     inHand: () => runs.size,
     async stop(graceMs) {
       isStopping = true;
-      for (const timer of [timers[0], timers[2]]) clearInterval(timer);
-      const all = [...runs.values()];
-      for (const { run } of all) {
+      clearInterval(polling);
+      clearInterval(sweeping);
+      for (const { run } of runs.values()) {
         run.isLeaving = true;
         run.news.resolve();
       }
-      const done = Promise.all(all.map((inHand) => inHand.done));
-      await Promise.race([done, delay(graceMs, undefined, { ref: false })]);
+      const emptied = empty();
+      await Promise.race([emptied, delay(graceMs, undefined, { ref: false })]);
       for (const { run } of runs.values()) run.abort.abort();
-      await done;
-      clearInterval(timers[1]);
+      await emptied;
+      clearInterval(renewing);
+      await Promise.all([look.settled(), beat.settled(), watch.settled(), sweep.settled()]);
     },
-  };
-}
-
-/** Runs `body` one at a time: what is asked for meanwhile is one more run after it. */
-function singly(body: () => Promise<void>, onError: (error: unknown) => void): () => void {
-  let isRunning = false;
-  let isWanted = false;
-  return function ask(): void {
-    isWanted = true;
-    if (isRunning) return;
-    isRunning = true;
-    void (async () => {
-      while (isWanted) {
-        isWanted = false;
-        try {
-          await body();
-        } catch (error) {
-          onError(error);
-        }
-      }
-      isRunning = false;
-    })();
   };
 }

@@ -2,13 +2,14 @@ import { randomUUID } from "node:crypto";
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
 import { transaction } from "@countersign/db/transaction.ts";
 import { expect, test } from "vitest";
-import { completeTask, createTask, listTasks, readDoneLog } from "./tasks.ts";
+import { completeTask, dismissTask, listTasks, putTask, readDoneLog } from "./tasks.ts";
 
 const { sql } = await testDatabase();
 const createdBy = `user:${randomUUID()}`;
 
-function create(workspaceId: string, title: string, section?: string): Promise<string> {
-  return transaction(sql, (tx) => createTask(tx, { workspaceId, title, section, createdBy }));
+async function create(workspaceId: string, title: string, section?: string): Promise<string> {
+  const put = await putTask(sql, { workspaceId, title, section, createdBy });
+  return put.kind === "mismatch" ? "" : put.id;
 }
 
 function complete(workspaceId: string, id: string, doneBy = createdBy) {
@@ -45,7 +46,7 @@ test("a done task leaves the list and enters the log, with who did it", async ()
   expect(await titles(workspaceId)).toEqual([]);
   const log = await transaction(sql, (tx) => readDoneLog(tx, { workspaceId, limit: 10 }));
   expect(log).toMatchObject({ isMore: false, tasks: [{ id, title: "one", doneBy: "run:7" }] });
-  expect(log.tasks[0]?.doneAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  expect(log.tasks[0]?.doneAt).toBeInstanceOf(Date);
 });
 
 test("the log begins at the time asked for, latest first", async () => {
@@ -56,7 +57,7 @@ test("the log begins at the time asked for, latest first", async () => {
     await sql`update tasks set resolved_at = ${`2026-05-${day}T12:00:00Z`}::text::timestamptz where id = ${id}`;
   }
   const log = await transaction(sql, (tx) =>
-    readDoneLog(tx, { workspaceId, since: "2026-05-02T14:00:00+02:00", limit: 10 }),
+    readDoneLog(tx, { workspaceId, since: new Date("2026-05-02T14:00:00+02:00"), limit: 10 }),
   );
   expect(log.tasks.map((task) => task.title)).toEqual(["03", "02"]);
 });
@@ -73,4 +74,21 @@ test("another workspace's task is missing, and stays open", async () => {
   const id = await create(workspaceId, "one");
   expect(await complete(randomUUID(), id)).toEqual({ kind: "missing" });
   expect(await titles(workspaceId)).toEqual(["one"]);
+});
+
+test("the same task put again is there once; another under its id is refused", async () => {
+  const workspaceId = randomUUID();
+  const task = { id: randomUUID(), workspaceId, title: "one", createdBy };
+  expect(await putTask(sql, task)).toEqual({ kind: "created", id: task.id });
+  expect(await putTask(sql, task)).toEqual({ kind: "existing", id: task.id });
+  expect(await putTask(sql, { ...task, title: "two" })).toEqual({ kind: "mismatch" });
+  expect(await titles(workspaceId)).toEqual(["one"]);
+});
+
+test("a dismissed task leaves the list, once", async () => {
+  const workspaceId = randomUUID();
+  const id = await create(workspaceId, "one");
+  expect(await dismissTask(sql, { workspaceId, id, dismissedBy: createdBy })).toBe(true);
+  expect(await dismissTask(sql, { workspaceId, id, dismissedBy: createdBy })).toBe(false);
+  expect(await titles(workspaceId)).toEqual([]);
 });

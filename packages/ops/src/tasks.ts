@@ -1,23 +1,17 @@
-import type { Tx } from "@countersign/db/connect.ts";
+import type { Queryable } from "@countersign/db/connect.ts";
+import { orm } from "@countersign/db/orm.ts";
+import { tasks } from "@countersign/db/schema.ts";
+import { and, asc, desc, eq, gte, type InferSelectModel, sql } from "drizzle-orm";
 import { v7 as newId } from "uuid";
 
-/** A line of the queue. Every kind but `task` is a card: it stands for an approval or a question of a run. */
-export interface Task {
-  readonly id: string;
-  readonly kind: "task" | "approval" | "outcome" | "question";
-  readonly section: string;
-  readonly title: string;
-  /** ISO 8601, UTC. */
-  readonly createdAt: string;
-}
+type Row = InferSelectModel<typeof tasks>;
 
-export interface DoneTask {
-  readonly id: string;
-  readonly section: string;
-  readonly title: string;
-  /** ISO 8601, UTC. */
-  readonly doneAt: string;
-  /** `user:<id>` or `run:<id>`. */
+/** A line of the queue. Every kind but `task` is a card: it stands for an approval or a question of a run. */
+export type Task = Pick<Row, "id" | "kind" | "section" | "title" | "createdAt">;
+
+/** `doneBy` is `user:<id>` or `run:<id>`. */
+export interface DoneTask extends Pick<Row, "id" | "section" | "title"> {
+  readonly doneAt: Date;
   readonly doneBy: string;
 }
 
@@ -27,50 +21,60 @@ export interface Part<T> {
   readonly isMore: boolean;
 }
 
+export interface NewTask {
+  /** Given by a caller that may send the same task twice; else made here. */
+  readonly id?: string;
+  readonly workspaceId: string;
+  readonly title: string;
+  readonly section?: string | undefined;
+  readonly createdBy: string;
+  /** The run that made it, where one did. */
+  readonly runId?: string | undefined;
+}
+
+export type PutTaskResult =
+  | { readonly kind: "created" | "existing"; readonly id: string }
+  /** This id was given to another task before. */
+  | { readonly kind: "mismatch" };
+
 export type CompleteTaskResult =
   | { readonly kind: "completed"; readonly title: string }
   | { readonly kind: "closed"; readonly title: string; readonly status: string }
-  | {
-      readonly kind: "card";
-      readonly title: string;
-      readonly of: "approval" | "outcome" | "question";
-    }
+  | { readonly kind: "card"; readonly title: string; readonly of: Exclude<Row["kind"], "task"> }
   | { readonly kind: "missing" };
 
 /** The open tasks and cards of a workspace, or of one section of it, oldest first. */
 export async function listTasks(
-  tx: Tx,
-  asked: {
-    readonly workspaceId: string;
-    readonly section?: string | undefined;
-    readonly limit: number;
-  },
+  db: Queryable,
+  asked: { readonly workspaceId: string; readonly section?: string | undefined; readonly limit: number },
 ): Promise<Part<Task>> {
-  const rows = await tx<Task[]>`
-    select id, kind, section, title, ${utcText(tx, "created_at")} as "createdAt" from tasks
-     where workspace_id = ${asked.workspaceId} and status = 'open'
-       and (${asked.section ?? null}::text is null or section = ${asked.section ?? null})
-     order by id limit ${asked.limit + 1}`;
+  const rows = await orm(db)
+    .select({ id: tasks.id, kind: tasks.kind, section: tasks.section, title: tasks.title, createdAt: tasks.createdAt })
+    .from(tasks)
+    .where(
+      and(
+        eq(tasks.workspaceId, asked.workspaceId),
+        eq(tasks.status, "open"),
+        asked.section === undefined ? undefined : eq(tasks.section, asked.section),
+      ),
+    )
+    .orderBy(asc(tasks.id))
+    .limit(asked.limit + 1);
   return partOf(rows, asked.limit);
 }
 
-/** Puts a task into the queue and answers its id. `runId` is the run that made it, where one did. */
-export async function createTask(
-  tx: Tx,
-  task: {
-    readonly workspaceId: string;
-    readonly title: string;
-    readonly section?: string | undefined;
-    readonly createdBy: string;
-    readonly runId?: string | undefined;
-  },
-): Promise<string> {
-  const id = newId();
-  await tx`
-    insert into tasks (id, workspace_id, kind, status, section, title, run_id, created_by)
-    values (${id}, ${task.workspaceId}, 'task', 'open', ${task.section ?? "up-next"}, ${task.title}, ${task.runId ?? null},
-            ${task.createdBy})`;
-  return id;
+/** Afterwards the task is in the queue; putting the same one again changes nothing. */
+export async function putTask(db: Queryable, task: NewTask): Promise<PutTaskResult> {
+  const { id = newId(), workspaceId, title, section = "up-next", createdBy, runId = null } = task;
+  const [created] = await orm(db)
+    .insert(tasks)
+    .values({ id, workspaceId, kind: "task", status: "open", section, title, runId, createdBy })
+    .onConflictDoNothing({ target: tasks.id })
+    .returning({ id: tasks.id });
+  if (created !== undefined) return { kind: "created", id };
+  const [found] = await orm(db).select().from(tasks).where(isTask(workspaceId, id));
+  const isSame = found?.kind === "task" && found.title === title && found.section === section;
+  return isSame ? { kind: "existing", id } : { kind: "mismatch" };
 }
 
 /**
@@ -78,43 +82,64 @@ export async function createTask(
  * approval or question resolves it.
  */
 export async function completeTask(
-  tx: Tx,
+  db: Queryable,
   asked: { readonly workspaceId: string; readonly id: string; readonly doneBy: string },
 ): Promise<CompleteTaskResult> {
-  const [done] = await tx<{ title: string }[]>`
-    update tasks set status = 'done', resolved_at = clock_timestamp(), resolved_by = ${asked.doneBy}
-     where workspace_id = ${asked.workspaceId} and id = ${asked.id} and kind = 'task' and status = 'open'
-    returning title`;
-  if (done !== undefined) return { kind: "completed", title: done.title };
-  const [found] = await tx<{ kind: Task["kind"]; title: string; status: string }[]>`
-    select kind, title, status from tasks where workspace_id = ${asked.workspaceId} and id = ${asked.id}`;
+  const title = await closeTask(db, { ...asked, status: "done", by: asked.doneBy });
+  if (title !== undefined) return { kind: "completed", title };
+  const [found] = await orm(db).select().from(tasks).where(isTask(asked.workspaceId, asked.id));
   if (found === undefined) return { kind: "missing" };
   if (found.kind !== "task") return { kind: "card", title: found.title, of: found.kind };
   return { kind: "closed", title: found.title, status: found.status };
 }
 
+/** Afterwards the task is dismissed, unless it was closed before; false then. A card is never touched here. */
+export async function dismissTask(
+  db: Queryable,
+  asked: { readonly workspaceId: string; readonly id: string; readonly dismissedBy: string },
+): Promise<boolean> {
+  return (await closeTask(db, { ...asked, status: "dismissed", by: asked.dismissedBy })) !== undefined;
+}
+
 /** What was done since a time, or ever, latest first; cards are not part of it. */
 export async function readDoneLog(
-  tx: Tx,
-  asked: {
-    readonly workspaceId: string;
-    readonly since?: string | undefined;
-    readonly limit: number;
-  },
+  db: Queryable,
+  asked: { readonly workspaceId: string; readonly since?: Date | undefined; readonly limit: number },
 ): Promise<Part<DoneTask>> {
-  const rows = await tx<DoneTask[]>`
-    select id, section, title, ${utcText(tx, "resolved_at")} as "doneAt", coalesce(resolved_by, '') as "doneBy" from tasks
-     where workspace_id = ${asked.workspaceId} and status = 'done' and kind = 'task'
-       and resolved_at >= coalesce(${asked.since ?? null}::text::timestamptz, '-infinity')
-     order by resolved_at desc, id desc limit ${asked.limit + 1}`;
-  return partOf(rows, asked.limit);
+  const rows = await orm(db)
+    .select({ id: tasks.id, section: tasks.section, title: tasks.title, doneAt: tasks.resolvedAt, doneBy: tasks.resolvedBy })
+    .from(tasks)
+    .where(
+      and(
+        eq(tasks.workspaceId, asked.workspaceId),
+        eq(tasks.status, "done"),
+        eq(tasks.kind, "task"),
+        asked.since === undefined ? undefined : gte(tasks.resolvedAt, asked.since),
+      ),
+    )
+    .orderBy(desc(tasks.resolvedAt), desc(tasks.id))
+    .limit(asked.limit + 1);
+  const done = rows.flatMap(({ doneAt, doneBy, ...task }) => (doneAt === null ? [] : [{ ...task, doneAt, doneBy: doneBy ?? "" }]));
+  return partOf(done, asked.limit);
+}
+
+/** The title of the task where this call closed it. */
+async function closeTask(
+  db: Queryable,
+  asked: { readonly workspaceId: string; readonly id: string; readonly status: "done" | "dismissed"; readonly by: string },
+): Promise<string | undefined> {
+  const [closed] = await orm(db)
+    .update(tasks)
+    .set({ status: asked.status, resolvedAt: sql`clock_timestamp()`, resolvedBy: asked.by })
+    .where(and(isTask(asked.workspaceId, asked.id), eq(tasks.kind, "task"), eq(tasks.status, "open")))
+    .returning({ title: tasks.title });
+  return closed?.title;
+}
+
+function isTask(workspaceId: string, id: string) {
+  return and(eq(tasks.workspaceId, workspaceId), eq(tasks.id, id));
 }
 
 function partOf<T>(rows: readonly T[], limit: number): Part<T> {
   return { tasks: rows.slice(0, limit), isMore: rows.length > limit };
-}
-
-/** A time as text, since what the driver makes of one depends on who else configured it. */
-function utcText(tx: Tx, column: "created_at" | "resolved_at") {
-  return tx`to_char(${tx(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }

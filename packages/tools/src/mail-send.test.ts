@@ -70,7 +70,7 @@ async function send(mailArguments: Arguments, secret: unknown = settings): Promi
     userId: "u",
     idempotencyKey,
     signal: new AbortController().signal,
-    sql: undefined as never,
+    read: () => Promise.reject(new Error("mail.send reads nothing from the database")),
     async acquire(capability) {
       acquired.push(capability);
       return { use: (body) => body(typeof secret === "string" ? secret : JSON.stringify(secret)) };

@@ -1,5 +1,5 @@
 import { defineTool } from "@countersign/engine/tool.ts";
-import { createTask } from "@countersign/ops/tasks.ts";
+import { putTask } from "@countersign/ops/tasks.ts";
 import { z } from "zod";
 import { storableLine } from "./plain-text.ts";
 
@@ -25,14 +25,9 @@ export const tasksCreate = defineTool<z.infer<typeof schema>>({
   risk: "low",
   needsApproval: false,
   effect: "transactional",
-  async execute({ title, section = "up-next" }, { tx, workspaceId, runId }) {
-    const id = await createTask(tx, {
-      workspaceId,
-      title,
-      section,
-      createdBy: `run:${runId}`,
-      runId,
-    });
-    return { kind: "done", content: `Created task ${id} in section "${section}": ${title}` };
+  async execute({ title, section = "up-next" }, { tx, workspaceId, runId, callId }) {
+    const put = await putTask(tx, { id: callId, workspaceId, title, section, createdBy: `run:${runId}`, runId });
+    if (put.kind === "mismatch") return { kind: "failed", content: `Task ${callId} is another task already. Nothing was changed.` };
+    return { kind: "done", content: `Created task ${put.id} in section "${section}": ${title}` };
   },
 });

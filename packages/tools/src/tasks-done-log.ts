@@ -20,7 +20,7 @@ export const tasksDoneLog = defineTool<z.infer<typeof schema>>({
   needsApproval: false,
   effect: "read-only",
   async execute({ since }, context) {
-    const from = since === undefined ? undefined : new Date(since).toISOString();
+    const from = since === undefined ? undefined : new Date(since);
     const { tasks, isMore } = await context.read((tx) =>
       readDoneLog(tx, {
         workspaceId: context.workspaceId,
@@ -31,7 +31,7 @@ export const tasksDoneLog = defineTool<z.infer<typeof schema>>({
     const span = since === undefined ? "" : ` since ${since}`;
     if (tasks.length === 0) return { kind: "done", content: `No task was done${span}.` };
     const lines = tasks.map(
-      (task) => `- ${task.doneAt} [${task.section}] ${task.title} (by ${task.doneBy}, id ${task.id})`,
+      (task) => `- ${task.doneAt.toISOString()} [${task.section}] ${task.title} (by ${task.doneBy}, id ${task.id})`,
     );
     const end = isMore
       ? `Truncated: the latest ${mostTasks} are shown and there are earlier ones; give a later since.`

@@ -32,5 +32,5 @@ export const tasksList = defineTool<z.infer<typeof schema>>({
 
 function describeTask({ id, kind, section, title, createdAt }: Task): string {
   const card = kind === "task" ? "" : ` (card: ${kind}, for a person)`;
-  return `- ${id} [${section}] ${title}${card}, since ${createdAt}`;
+  return `- ${id} [${section}] ${title}${card}, since ${createdAt.toISOString()}`;
 }

@@ -15,10 +15,7 @@ const definitions = `
    where d.workspace_id = $1`;
 
 /** The current version of every definition of the workspace, by name. */
-export async function readDefinitions(
-  sql: Queryable,
-  workspaceId: string,
-): Promise<DefinitionRow[]> {
+export async function readDefinitions(sql: Queryable, workspaceId: string): Promise<DefinitionRow[]> {
   return await sql.unsafe<DefinitionRow[]>(`${definitions} order by d.name limit 1000`, [workspaceId], {
     prepare: true,
   });

@@ -22,11 +22,7 @@ const questions = `
    where q.workspace_id = $1 and q.id = any ($2::uuid[])`;
 
 /** The given questions of the workspace, in no order; ids of other workspaces are left out. */
-export async function readQuestions(
-  sql: Queryable,
-  workspaceId: string,
-  ids: readonly string[],
-): Promise<Question[]> {
+export async function readQuestions(sql: Queryable, workspaceId: string, ids: readonly string[]): Promise<Question[]> {
   if (ids.length === 0) return [];
   return await sql.unsafe<Question[]>(questions, [workspaceId, [...ids]], { prepare: true });
 }

@@ -12,13 +12,8 @@ export function listMigrations(): readonly string[] {
 }
 
 /** Those of `needed` that the database does not have yet; all of them where it has never been migrated. */
-export async function findMissingMigrations(
-  sql: Queryable,
-  needed: readonly string[],
-): Promise<readonly string[]> {
-  const [table] = await sql.unsafe<{ exists: boolean }[]>(
-    "select to_regclass('migrations') is not null as exists",
-  );
+export async function findMissingMigrations(sql: Queryable, needed: readonly string[]): Promise<readonly string[]> {
+  const [table] = await sql.unsafe<{ exists: boolean }[]>("select to_regclass('migrations') is not null as exists");
   if (table?.exists !== true) return needed;
   const rows = await sql.unsafe<{ name: string }[]>("select name from migrations");
   const applied = new Set(rows.map((row) => row.name));

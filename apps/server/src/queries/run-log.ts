@@ -15,17 +15,10 @@ const lines = `
    order by l.seq`;
 
 /** The lines of a run's log from `after` on, in order. The caller has made sure whose run it is. */
-export async function readLines(
-  sql: Queryable,
-  runId: string,
-  after: number,
-  upTo?: number,
-): Promise<LogLine[]> {
-  const rows = await sql.unsafe<(LogLine & { content: string })[]>(
-    lines,
-    [runId, after, upTo ?? null],
-    { prepare: true },
-  );
+export async function readLines(sql: Queryable, runId: string, after: number, upTo?: number): Promise<LogLine[]> {
+  const rows = await sql.unsafe<(LogLine & { content: string })[]>(lines, [runId, after, upTo ?? null], {
+    prepare: true,
+  });
   return rows.map((row) => ({ ...row, content: parseExact(row.content) }));
 }
 
@@ -43,11 +36,7 @@ export interface FollowedLog {
  * The next lines of a run's log. Where there are none it waits for one, up to `waitMs`, until the run has ended or
  * `signal` is aborted; no connection is held while it waits. Undefined where the workspace has no such run.
  */
-export async function followLog(
-  sql: Queryable,
-  asked: FollowedLog,
-  signal: AbortSignal,
-): Promise<LogPart | undefined> {
+export async function followLog(sql: Queryable, asked: FollowedLog, signal: AbortSignal): Promise<LogPart | undefined> {
   const until = performance.now() + asked.waitMs;
   for (;;) {
     // The log is dense, so the run's own row says whether there is more.

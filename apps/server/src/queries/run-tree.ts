@@ -32,11 +32,7 @@ type CallRow = Omit<Call, "approvals" | "question" | "log"> & {
 };
 
 /** All of a run: its turns, their calls, what those wait for, and the lines of each; undefined where the workspace has none of this id. */
-export async function readRunTree(
-  tx: Tx,
-  workspaceId: string,
-  id: string,
-): Promise<RunTree | undefined> {
+export async function readRunTree(tx: Tx, workspaceId: string, id: string): Promise<RunTree | undefined> {
   const run = await readRun(tx, workspaceId, id);
   if (run === undefined) return undefined;
   const lines = await readLines(tx, id, 0);

@@ -1,12 +1,14 @@
 import type { Queryable } from "@countersign/db/connect.ts";
 import { parseExact } from "@countersign/engine/exact-text.ts";
 import type { Run, RunDetail } from "../shapes/runs.ts";
+import { lastId } from "./ids.ts";
 
 /**
- * Runs as people read them: one under a kill switch reads paused on `kill`, whatever its row says, since nothing is
- * written per run when the switch goes on.
+ * SQL: the runs that `where` finds, as people read them: one under a kill switch reads paused on `kill`, whatever its row
+ * says, since nothing is written per run when the switch goes on.
  */
-const runs = `
+function selectRuns(where: string): string {
+  return `
   with switches as (
     select scope, scope_id from policies where killed_at is not null and (workspace_id = $1 or scope = 'app'))
   select * from (
@@ -26,39 +28,54 @@ const runs = `
             where w.scope_id in ('00000000-0000-0000-0000-000000000000', r.workspace_id, r.definition_id, r.id)
             order by scope limit 1) k on true
      cross join lateral (select k.scope is not null and r.status not in ('completed', 'failed', 'canceled') as is_held) s
-     where r.workspace_id = $1) r`;
+     where r.workspace_id = $1 and ${where}) r`;
+}
 
-/** A page of the workspace's runs, newest first; one more than `limit` where the list goes on. */
+const byId = selectRuns("r.id = $2::uuid");
+
+const all = `${selectRuns("r.id < $2::uuid")}
+  order by id desc limit $3::int + 1`;
+
+const ofStatus = `${selectRuns("r.id < $2::uuid and r.status = any ($5::text[])")}
+  where status = $4 order by id desc limit $3::int + 1`;
+
+type Status = Run["status"];
+
+/** What the row of a run says that reads as the given status: under a kill switch every live one may read paused. */
+const storedAs: Readonly<Record<Status, readonly Status[]>> = {
+  queued: ["queued"],
+  running: ["running"],
+  paused: ["queued", "running", "paused"],
+  completed: ["completed"],
+  failed: ["failed"],
+  canceled: ["canceled"],
+};
+
+type Row = Run & { grants: string[]; output: string | null };
+
+/** A page of the workspace's runs before `cursorId`, newest first; one more than `limit` where the list goes on. */
 export async function readRuns(
   sql: Queryable,
   asked: {
     readonly workspaceId: string;
-    readonly status: string | undefined;
-    readonly beforeId: string | undefined;
+    readonly status: Status | undefined;
+    readonly cursorId: string | undefined;
     readonly limit: number;
   },
 ): Promise<Run[]> {
-  const rows = await sql.unsafe<(Run & { grants: string[]; output: string | null })[]>(
-    `${runs}
-     where ($2::text is null or status = $2) and ($3::uuid is null or id < $3)
-     order by id desc limit $4::int + 1`,
-    [asked.workspaceId, asked.status ?? null, asked.beforeId ?? null, asked.limit],
-    { prepare: true },
-  );
+  const { workspaceId, status, cursorId = lastId, limit } = asked;
+  const rows =
+    status === undefined
+      ? await sql.unsafe<Row[]>(all, [workspaceId, cursorId, limit], { prepare: true })
+      : await sql.unsafe<Row[]>(ofStatus, [workspaceId, cursorId, limit, status, [...storedAs[status]]], {
+          prepare: true,
+        });
   return rows.map(({ grants: _grants, output: _output, ...run }) => run);
 }
 
 /** One run with its grants and its output; undefined where the workspace has none of this id. */
-export async function readRun(
-  sql: Queryable,
-  workspaceId: string,
-  id: string,
-): Promise<RunDetail | undefined> {
-  const [row] = await sql.unsafe<(Run & { grants: string[]; output: string | null })[]>(
-    `${runs} where id = $2::uuid`,
-    [workspaceId, id],
-    { prepare: true },
-  );
+export async function readRun(sql: Queryable, workspaceId: string, id: string): Promise<RunDetail | undefined> {
+  const [row] = await sql.unsafe<Row[]>(byId, [workspaceId, id], { prepare: true });
   if (row === undefined) return undefined;
   return { ...row, output: row.output === null ? null : parseExact(row.output) };
 }

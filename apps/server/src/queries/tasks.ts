@@ -1,6 +1,7 @@
 import type { Tx } from "@countersign/db/connect.ts";
 import type { Task } from "../shapes/tasks.ts";
 import { isOverdue, readApprovals, runRef } from "./approvals.ts";
+import { firstId, lastId } from "./ids.ts";
 import { readQuestions } from "./questions.ts";
 
 /** SQL: who an actor text such as `user:<id>` is. */
@@ -12,7 +13,9 @@ function userIn(column: string): string {
   return `case when ${column} like 'user:%' then substring(${column} from 6)::uuid end`;
 }
 
-const tasks = `
+/** SQL: the tasks that `where` finds, as people read them; each statement keeps its own plan and index. */
+function selectTasks(where: string): string {
+  return `
   select * from (
     select t.id, t.kind, case when o.is_overdue then 'expired' else t.status end as status, t.section, t.title,
            case when r.id is not null then ${runRef} end as run, t.page_id as "pageId", t.node_id as "nodeId",
@@ -33,8 +36,21 @@ const tasks = `
      cross join lateral (
            select coalesce(a.expires_at, q.expires_at) as expires_at,
                   t.status = 'open' and ${isOverdue("coalesce(a.expires_at, q.expires_at)")} as is_overdue) o
-     where t.workspace_id = $1 and ($2::uuid is null or t.id = $2)
-       and ($3::text is null or $3 <> 'open' or t.status = 'open')) t`;
+     where t.workspace_id = $1 and ${where}) t`;
+}
+
+const byId = selectTasks("t.id = $2::uuid");
+
+const inSection = "($4::text is null or section = $4)";
+
+const open = `${selectTasks("t.status = 'open' and t.id > $2::uuid")}
+  where status = 'open' and ${inSection} order by id limit $3::int + 1`;
+
+const expired = `${selectTasks("(t.status = 'expired' or (t.status = 'open' and coalesce(a.expires_at, q.expires_at) <= clock_timestamp())) and t.id < $2::uuid")}
+  where status = 'expired' and ${inSection} order by id desc limit $3::int + 1`;
+
+const closed = `${selectTasks("t.status = $5 and t.id < $2::uuid")}
+  where ${inSection} order by id desc limit $3::int + 1`;
 
 type Row = Omit<Task, "approval" | "question"> & {
   approvalId: string | null;
@@ -42,35 +58,32 @@ type Row = Omit<Task, "approval" | "question"> & {
 };
 
 /** One task with what it stands for; undefined where the workspace has none of this id. */
-export async function readTask(
-  tx: Tx,
-  workspaceId: string,
-  id: string,
-): Promise<Task | undefined> {
-  const rows = await tx.unsafe<Row[]>(tasks, [workspaceId, id, null], { prepare: true });
+export async function readTask(tx: Tx, workspaceId: string, id: string): Promise<Task | undefined> {
+  const rows = await tx.unsafe<Row[]>(byId, [workspaceId, id], { prepare: true });
   const [task] = await withCards(tx, workspaceId, rows);
   return task;
 }
 
-/** A page of tasks of one status, oldest first, each with what it stands for; one more than `limit` where the list goes on. */
+/**
+ * A page of tasks of one status, each with what it stands for, from `cursorId` on: open ones oldest first, others newest
+ * first. One more than `limit` where the list goes on.
+ */
 export async function listTasks(
   tx: Tx,
   asked: {
     readonly workspaceId: string;
-    readonly status: string;
+    readonly status: Task["status"];
     readonly section: string | undefined;
-    readonly afterId: string | undefined;
+    readonly cursorId: string | undefined;
     readonly limit: number;
   },
 ): Promise<Task[]> {
-  const rows = await tx.unsafe<Row[]>(
-    `${tasks}
-     where status = $3 and ($4::text is null or section = $4) and ($5::uuid is null or id > $5)
-     order by id limit $6::int + 1`,
-    [asked.workspaceId, null, asked.status, asked.section ?? null, asked.afterId ?? null, asked.limit],
-    { prepare: true },
-  );
-  return await withCards(tx, asked.workspaceId, rows);
+  const { workspaceId, status, section = null, cursorId, limit } = asked;
+  const send = async (text: string, parameters: (string | number | null)[]) =>
+    await withCards(tx, workspaceId, await tx.unsafe<Row[]>(text, parameters, { prepare: true }));
+  if (status === "open") return await send(open, [workspaceId, cursorId ?? firstId, limit, section]);
+  if (status === "expired") return await send(expired, [workspaceId, cursorId ?? lastId, limit, section]);
+  return await send(closed, [workspaceId, cursorId ?? lastId, limit, section, status]);
 }
 
 async function withCards(tx: Tx, workspaceId: string, rows: readonly Row[]): Promise<Task[]> {

@@ -19,7 +19,7 @@ import { answers, idParam, jsonBody, pageQuery } from "../shapes/common.ts";
 const list = createRoute({
   method: "get",
   path: "/approvals",
-  summary: "The approvals that wait, or those of another status, oldest first",
+  summary: "The approvals that wait, oldest first, or those of another status, newest first",
   request: {
     query: z.object({ status: approvalSchema.shape.status.default("pending"), ...pageQuery }),
   },
@@ -52,7 +52,7 @@ export function createApprovalRoutes({ sql, commit }: ServerDependencies) {
       const read = await listApprovals(sql, {
         workspaceId: actor.workspaceId,
         status,
-        afterId: decodeCursor(name, cursor),
+        cursorId: decodeCursor(name, cursor),
         limit,
       });
       const { rows, nextCursor } = pageOf(c, name, read, limit);

@@ -71,10 +71,7 @@ const definitions = createRoute({
 
 /** Definitions, and the switches that hold what they started. */
 export function createPolicyRoutes({ sql, ring, log }: ServerDependencies) {
-  async function findScope(
-    actor: Actor,
-    asked: { scope: Scope["scope"]; id?: string | undefined },
-  ): Promise<Scope> {
+  async function findScope(actor: Actor, asked: { scope: Scope["scope"]; id?: string | undefined }): Promise<Scope> {
     requireRole(actor, "admin", "A kill switch");
     const { scope, id } = asked;
     const { workspaceId } = actor;
@@ -96,9 +93,7 @@ export function createPolicyRoutes({ sql, ring, log }: ServerDependencies) {
           });
         }
         const found =
-          scope === "run"
-            ? await readRun(sql, workspaceId, id)
-            : await readDefinition(sql, workspaceId, { id });
+          scope === "run" ? await readRun(sql, workspaceId, id) : await readDefinition(sql, workspaceId, { id });
         if (found === undefined) throw noTarget(scope, id);
         return { scope, scopeId: id, workspaceId };
       }

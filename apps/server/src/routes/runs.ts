@@ -1,25 +1,14 @@
 import { cancelRun } from "@countersign/engine/commits/cancel-run.ts";
-import { steerRun } from "@countersign/engine/commits/steer-run.ts";
-import { stringifyExact } from "@countersign/engine/exact-text.ts";
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import { type Actor, hasRole, requireRole } from "../auth.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
 import { decodeCursor, pageOf } from "../cursor.ts";
-import { idFor } from "../idempotency.ts";
-import { Problem } from "../problem.ts";
+import { noRun, Problem } from "../problem.ts";
 import { readTogether } from "../queries/read-together.ts";
 import { followLog } from "../queries/run-log.ts";
 import { readRunTree } from "../queries/run-tree.ts";
 import { readRun, readRuns } from "../queries/runs.ts";
-import { readSteer } from "../queries/steers.ts";
-import {
-  answers,
-  idempotencyHeaders,
-  idParam,
-  jsonBody,
-  pageQuery,
-  storableText,
-} from "../shapes/common.ts";
+import { answers, idempotencyHeaders, idParam, jsonBody, pageQuery, storableText } from "../shapes/common.ts";
 import {
   logPartSchema,
   type RunDetail,
@@ -28,8 +17,9 @@ import {
   runStatus,
   runTreeSchema,
 } from "../shapes/runs.ts";
-import { shownTo } from "./approvals.ts";
 import { newRunSchema, start } from "../start.ts";
+import { steer } from "../steer.ts";
+import { shownTo } from "./approvals.ts";
 
 const startRoute = createRoute({
   method: "post",
@@ -78,7 +68,7 @@ const log = createRoute({
   responses: answers("Lines, perhaps none", logPartSchema),
 });
 
-const steer = createRoute({
+const steerRoute = createRoute({
   method: "post",
   path: "/runs/{id}/steer",
   summary: "Say something to a live run; it reads it before its next turn",
@@ -130,12 +120,7 @@ export function createRunRoutes(deps: ServerDependencies) {
   return new OpenAPIHono<AppEnv>()
     .openapi(startRoute, async (c) => {
       const actor = c.get("actor");
-      const started = await start(
-        deps,
-        actor,
-        c.req.valid("json"),
-        c.req.valid("header")["idempotency-key"],
-      );
+      const started = await start(deps, actor, c.req.valid("json"), c.req.valid("header")["idempotency-key"]);
       if (started.isRepeat) c.header("Idempotency-Replayed", "true");
       return c.json(await findRun(actor, started.runId), 200);
     })
@@ -143,8 +128,8 @@ export function createRunRoutes(deps: ServerDependencies) {
       const { status, cursor, limit } = c.req.valid("query");
       const { workspaceId } = c.get("actor");
       const name = `runs.${status ?? "all"}`;
-      const beforeId = decodeCursor(name, cursor);
-      const read = await readRuns(sql, { workspaceId, status, beforeId, limit });
+      const cursorId = decodeCursor(name, cursor);
+      const read = await readRuns(sql, { workspaceId, status, cursorId, limit });
       const { rows, nextCursor } = pageOf(c, name, read, limit);
       return c.json({ runs: rows, nextCursor }, 200);
     })
@@ -180,38 +165,17 @@ export function createRunRoutes(deps: ServerDependencies) {
       if (part === undefined) throw noRun(id);
       return c.json(part, 200);
     })
-    .openapi(steer, async (c) => {
+    .openapi(steerRoute, async (c) => {
       const actor = c.get("actor");
       const { id } = c.req.valid("param");
       await findOwnRun(actor, id, "Steering this run");
-      const content = stringifyExact(c.req.valid("json").message);
-      const key = c.req.valid("header")["idempotency-key"];
-      const steerId = idFor(actor, "steer", key);
-      const before = key === undefined ? undefined : await readSteer(sql, steerId);
-      const outcome = await commit(steerRun, {
+      const steered = await steer(deps, actor, {
         runId: id,
-        workspaceId: actor.workspaceId,
-        steerId,
-        authorId: actor.userId,
-        content,
+        message: c.req.valid("json").message,
+        key: c.req.valid("header")["idempotency-key"],
       });
-      switch (outcome.kind) {
-        case "not_found":
-          throw noRun(id);
-        case "ended":
-          throw new Problem(
-            "run_ended",
-            `The run ${id} ended before your message reached it; it reads nothing more. Start another run with it.`,
-          );
-        case "queued": {
-          const stored = key === undefined ? undefined : await readSteer(sql, steerId);
-          if (stored !== undefined && (stored.runId !== id || stored.content !== content)) {
-            throw keyReused(key ?? "");
-          }
-          if (before !== undefined) c.header("Idempotency-Replayed", "true");
-          return c.json({ kind: "queued" as const, n: outcome.n, isRepeat: before !== undefined }, 200);
-        }
-      }
+      if (steered.isRepeat) c.header("Idempotency-Replayed", "true");
+      return c.json({ kind: "queued" as const, ...steered }, 200);
     })
     .openapi(cancel, async (c) => {
       const actor = c.get("actor");
@@ -229,21 +193,7 @@ export function createRunRoutes(deps: ServerDependencies) {
         case "not_found":
           throw noRun(id);
         default:
-          throw new Problem(
-            "run_ended",
-            `The run ${run.title} had ${outcome.kind} before; nothing is left to cancel.`,
-          );
+          throw new Problem("run_ended", `The run ${run.title} had ${outcome.kind} before; nothing is left to cancel.`);
       }
     });
-}
-
-function noRun(id: string): Problem {
-  return new Problem("not_found", `There is no run ${id} in this workspace.`);
-}
-
-export function keyReused(key: string): Problem {
-  return new Problem(
-    "key_reused",
-    `The Idempotency-Key ${key} was used before with another request. Send the same request again, or use a new key.`,
-  );
 }

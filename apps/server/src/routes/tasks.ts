@@ -1,5 +1,4 @@
-import { transaction } from "@countersign/db/transaction.ts";
-import { completeTask } from "@countersign/ops/tasks.ts";
+import { completeTask, dismissTask, putTask } from "@countersign/ops/tasks.ts";
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import { answer } from "../answer-question.ts";
 import { type Actor, requireRole } from "../auth.ts";
@@ -7,8 +6,7 @@ import type { AppEnv, ServerDependencies } from "../context.ts";
 import { decodeCursor, pageOf } from "../cursor.ts";
 import { decide } from "../decide.ts";
 import { idFor } from "../idempotency.ts";
-import { dismissTask, putTask } from "../plain-tasks.ts";
-import { Problem } from "../problem.ts";
+import { keyReused, Problem } from "../problem.ts";
 import { readTogether } from "../queries/read-together.ts";
 import { listTasks, readTask } from "../queries/tasks.ts";
 import { decisionBody, decisionHeaders } from "../shapes/approvals.ts";
@@ -23,7 +21,6 @@ import {
 } from "../shapes/common.ts";
 import { type Task, taskListSchema, taskSchema, taskStatus } from "../shapes/tasks.ts";
 import { shownTo } from "./approvals.ts";
-import { keyReused } from "./runs.ts";
 
 /** The section of cards; nobody puts a task there by hand. */
 const cardSection = "needs-confirm";
@@ -31,7 +28,7 @@ const cardSection = "needs-confirm";
 const list = createRoute({
   method: "get",
   path: "/tasks",
-  summary: "The queue: open tasks and cards, or those of another status, oldest first",
+  summary: "The queue: open tasks and cards, oldest first, or those of another status, newest first",
   request: {
     query: z.object({
       status: taskStatus.default("open"),
@@ -126,10 +123,8 @@ export function createTaskRoutes({ sql, commit }: ServerDependencies) {
     requireRole(actor, "operator", "Closing a task");
     const asked = { workspaceId: actor.workspaceId, id: task.id };
     const by = `user:${actor.userId}`;
-    await transaction(sql, async (tx) => {
-      if (status === "done") await completeTask(tx, { ...asked, doneBy: by });
-      else await dismissTask(tx, { ...asked, dismissedBy: by });
-    });
+    if (status === "done") await completeTask(sql, { ...asked, doneBy: by });
+    else await dismissTask(sql, { ...asked, dismissedBy: by });
     const now = await findTask(actor, task.id);
     if (now.status === status && now.resolvedBy?.id === actor.userId) return now;
     throw new Problem(
@@ -152,11 +147,9 @@ export function createTaskRoutes({ sql, commit }: ServerDependencies) {
       const actor = c.get("actor");
       const { status, section, cursor, limit } = c.req.valid("query");
       const name = `tasks.${status}`;
-      const afterId = decodeCursor(name, cursor);
+      const cursorId = decodeCursor(name, cursor);
       const { workspaceId } = actor;
-      const read = await readTogether(sql, (tx) =>
-        listTasks(tx, { workspaceId, status, section, afterId, limit }),
-      );
+      const read = await readTogether(sql, (tx) => listTasks(tx, { workspaceId, status, section, cursorId, limit }));
       const { rows, nextCursor } = pageOf(c, name, read, limit);
       return c.json({ tasks: rows.map((task) => shown(actor, task)), nextCursor }, 200);
     })
@@ -170,16 +163,14 @@ export function createTaskRoutes({ sql, commit }: ServerDependencies) {
       requireRole(actor, "operator", "Creating a task");
       const key = c.req.valid("header")["idempotency-key"];
       const id = idFor(actor, "task", key);
-      const outcome = await transaction(sql, (tx) =>
-        putTask(tx, {
-          id,
-          workspaceId: actor.workspaceId,
-          createdBy: `user:${actor.userId}`,
-          ...c.req.valid("json"),
-        }),
-      );
-      if (outcome === "mismatch") throw keyReused(key ?? "");
-      if (outcome === "existing") c.header("Idempotency-Replayed", "true");
+      const put = await putTask(sql, {
+        id,
+        workspaceId: actor.workspaceId,
+        createdBy: `user:${actor.userId}`,
+        ...c.req.valid("json"),
+      });
+      if (put.kind === "mismatch") throw keyReused(key ?? "");
+      if (put.kind === "existing") c.header("Idempotency-Replayed", "true");
       return c.json(await findTask(actor, id), 200);
     })
     .openapi(confirm, async (c) => {

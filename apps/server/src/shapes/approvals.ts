@@ -66,10 +66,7 @@ export const decisionSchema = z
   .openapi("Decision");
 
 export const decisionHeaders = z.object({
-  "if-match": z
-    .string()
-    .optional()
-    .openapi({ description: '`"<version>"` of the approval you saw; required' }),
+  "if-match": z.string().optional().openapi({ description: '`"<version>"` of the approval you saw; required' }),
 });
 
 export const decidedSchema = z

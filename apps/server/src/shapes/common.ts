@@ -19,8 +19,7 @@ export function storableText(max: number) {
 }
 
 // Control characters, line separators, and the marks that turn the direction of text or take no room.
-const unprintable =
-  /[\p{Cc}\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e0fff}]/u;
+const unprintable = /[\p{Cc}\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e0fff}]/u;
 
 /** As `storableText`, on one line, not blank, and showing all that it holds. */
 export function storableLine(max: number) {
@@ -44,9 +43,7 @@ export function titleFrom(text: string): string {
 }
 
 /** A person or a part of the system, by the name it is shown under. */
-export const actorSchema = z
-  .object({ id: z.string().nullable(), name: z.string() })
-  .openapi("Actor");
+export const actorSchema = z.object({ id: z.string().nullable(), name: z.string() }).openapi("Actor");
 
 export const pageQuery = {
   cursor: z.string().max(200).optional().openapi({ description: "From `nextCursor` or `Link`" }),

@@ -3,14 +3,7 @@ import { approvalSchema } from "./approvals.ts";
 import { actorSchema, moment } from "./common.ts";
 import { questionSchema } from "./questions.ts";
 
-export const runStatus = z.enum([
-  "queued",
-  "running",
-  "paused",
-  "completed",
-  "failed",
-  "canceled",
-]);
+export const runStatus = z.enum(["queued", "running", "paused", "completed", "failed", "canceled"]);
 
 export const runSchema = z
   .object({

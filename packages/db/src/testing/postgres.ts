@@ -23,7 +23,9 @@ type RunningServer = { url: string; origin: string; stop: () => Promise<void> };
  * A PostgreSQL server for one test run with one migrated template database on it: TEST_DATABASE_URL where set, else a
  * container where Docker answers, else an embedded server under `.test-data/`. `stop()` leaves nothing behind.
  */
-export async function startTestPostgres(rootDir: string): Promise<TestServer & { origin: string; stop: () => Promise<void> }> {
+export async function startTestPostgres(
+  rootDir: string,
+): Promise<TestServer & { origin: string; stop: () => Promise<void> }> {
   const server = await findServer(rootDir);
   const prefix = `countersign_test_${randomUUID().slice(0, 8)}`;
   const template = `${prefix}_template`;
@@ -57,7 +59,9 @@ async function findServer(rootDir: string): Promise<RunningServer> {
 async function startContainer(): Promise<RunningServer | { whyNot: string }> {
   const { PostgreSqlContainer } = await import("@testcontainers/postgresql");
   try {
-    const container = await new PostgreSqlContainer("postgres:18-alpine").withCommand(["postgres", "-c", "fsync=off", "-c", "max_connections=200"]).start();
+    const container = await new PostgreSqlContainer("postgres:18-alpine")
+      .withCommand(["postgres", "-c", "fsync=off", "-c", "max_connections=200"])
+      .start();
     return {
       url: container.getConnectionUri(),
       origin: "container postgres:18-alpine",
@@ -93,12 +97,18 @@ async function startOwn(rootDir: string, whyNoContainer: string): Promise<Runnin
 
 async function checkServerAt(url: string): Promise<void> {
   const sql = connect(url, { max: 1 });
-  await checkServer(sql).finally(() => sql.end());
+  try {
+    await checkServer(sql);
+  } finally {
+    await sql.end();
+  }
 }
 
 async function dropDatabases(url: string, prefix: string): Promise<void> {
   const admin = connect(url, { max: 1 });
-  const left = await admin<{ datname: string }[]>`select datname from pg_database where starts_with(datname, ${prefix})`;
+  const left = await admin<
+    { datname: string }[]
+  >`select datname from pg_database where starts_with(datname, ${prefix})`;
   for (const { datname } of left) await admin`drop database if exists ${admin(datname)} with (force)`;
   await admin.end();
 }

@@ -54,8 +54,9 @@ begin
                 end as detail) v
    where r.id = any (locked);
 
+  -- A start is no progress: a call that always kills its worker must end in quarantine.
   update runs r
-     set last_seq = r.last_seq + coalesce(b.lines, 0), claims_without_progress = 0
+     set last_seq = r.last_seq + coalesce(b.lines, 0)
     from (select c.run_id from tool_calls c where c.id = any (starting)) n
     left join begin_calls(starting, epochs) b on b.run_id = n.run_id
    where r.id = n.run_id;

@@ -18,8 +18,12 @@ begin
       select c.id from family f join runs c on c.parent_id = f.id)
     select array_agg(id order by id) into tree from family;
     exit when tree is null or tree is not distinct from known;
-    locked := lock_runs(tree, true);
+    locked := lock_runs(tree, p_blocking);
     known  := tree;
+    -- Somebody holds a part of the tree: without an answer the caller asks again, prepared to wait.
+    if cardinality(locked) < cardinality(tree) then
+      return;
+    end if;
   end loop;
 
   select array_agg(r.id) into ending

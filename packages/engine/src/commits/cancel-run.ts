@@ -27,5 +27,5 @@ export const cancelRun: CommitKind<CancelRun, CancelOutcome> = {
     },
     outcomeOf: (row) => ({ kind: row.outcome, runs: row.canceled }),
   }),
-  runsOf: () => ["any tree"],
+  max: 1,
 };

@@ -8,7 +8,7 @@
 -- that came after the deadline, leave an audit row.
 create or replace function decide_approval(
   p_runs uuid[], p_approvals uuid[], p_workspaces uuid[], p_users uuid[], p_answers text[], p_versions int[], p_args_hashes text[],
-  p_feedbacks text[], p_notes text[], p_blocking boolean
+  p_feedbacks text[], p_notes text[], p_ways text[], p_blocking boolean
 ) returns table (run_id uuid, outcome text, status text, answer text, decided_by text, decided_at timestamptz, version int)
 language plpgsql volatile set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
@@ -83,10 +83,10 @@ begin
   select n.workspace, 'user:' || n.decider,
          case k.outcome when 'decided' then 'approval.decided' else 'approval.decision_refused' end,
          n.run, a.call_id, n.approval::text,
-         json_build_object('answer', n.answer, 'outcome', k.outcome, 'argsHash', n.args_hash, 'version', n.version,
+         json_build_object('answer', n.answer, 'way', n.way, 'outcome', k.outcome, 'argsHash', n.args_hash, 'version', n.version,
                            'cardHash', encode(sha256(convert_to(a.card, 'UTF8')), 'hex'), 'policyVersions', a.policy_versions)
-    from unnest(p_runs, p_approvals, p_workspaces, p_users, p_answers, p_versions, p_args_hashes)
-         n (run, approval, workspace, decider, answer, version, args_hash)
+    from unnest(p_runs, p_approvals, p_workspaces, p_users, p_answers, p_versions, p_args_hashes, p_ways)
+         n (run, approval, workspace, decider, answer, version, args_hash, way)
     join unnest(approvals, outcomes) k (approval, outcome) on k.approval = n.approval
     join approvals a on a.id = n.approval
    where k.outcome in ('decided', 'forbidden', 'expired');

@@ -17,6 +17,8 @@ export interface DecideApproval {
   readonly feedback?: string;
   /** Stays with the approval; the model never sees it. */
   readonly note?: string;
+  /** How the person was authenticated and through which channel, for the audit, such as `token:<id> over http`. */
+  readonly way?: string;
 }
 
 /** How the approval stands: who decided what, and when. */
@@ -56,6 +58,7 @@ export const decideApproval = defineCommit<DecideApproval, Row, DecisionOutcome>
     p_args_hashes: text((decision) => decision.argsHash),
     p_feedbacks: text((decision) => decision.feedback),
     p_notes: text((decision) => decision.note),
+    p_ways: text((decision) => decision.way),
   },
   outcomeOf: (row) => ({
     kind: row.outcome,

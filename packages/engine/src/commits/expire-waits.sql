@@ -23,6 +23,8 @@ begin
     join tool_calls c on c.run_id = p.run_id
    where p.killed is null
      and c.waits_on in ('approval', 'question')
+     -- `greatest` passes over a null: a wait without a deadline must not take the one that a lift gave.
+     and c.wait_until is not null
      and greatest(c.wait_until, p.expires_not_before) <= moment;
 
   update approvals a

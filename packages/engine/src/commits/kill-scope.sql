@@ -1,12 +1,22 @@
 -- The switch goes on for a scope (app, workspace, definition or run): its policy version moves and an audit row says who
 -- and why. Nothing is written per run: claim, decide, expire and begin look the switch up, and a commit that is about to
--- start an effect holds the row this changes.
+-- start an effect holds the row this changes. A scope of another workspace is not found.
 create or replace function kill_scope(p_scope text, p_scope_id uuid, p_workspace uuid, p_user uuid, p_reason text)
 returns table (outcome text)
 language plpgsql volatile as $$
 #variable_conflict use_column
 begin
   perform lock_runs(array[p_scope_id], true);
+
+  if not coalesce(case p_scope
+                    when 'app'        then p_workspace is null and p_scope_id = '00000000-0000-0000-0000-000000000000'
+                    when 'workspace'  then p_workspace = p_scope_id
+                    when 'definition' then exists (select 1 from definitions d where d.id = p_scope_id and d.workspace_id = p_workspace)
+                    when 'run'        then exists (select 1 from runs r where r.id = p_scope_id and r.workspace_id = p_workspace)
+                  end, false) then
+    return query select 'not_found';
+    return;
+  end if;
 
   insert into policies as p (scope_id, scope, workspace_id, killed_at, killed_by, kill_reason)
   values (p_scope_id, p_scope, p_workspace, clock_timestamp(), p_user, p_reason)

@@ -1,4 +1,5 @@
 import type { Queryable } from "@countersign/db/connect.ts";
+import { EngineError } from "../engine-error.ts";
 
 /** Where a switch can be set. The app's scope has the nil uuid. */
 export interface Scope {
@@ -14,17 +15,24 @@ export const appScope: Scope = {
   workspaceId: undefined,
 };
 
-/** Afterwards nothing under the scope is claimed, begun, decided or expired until it is lifted; holders stop at their next beat. */
+/**
+ * Afterwards nothing under the scope is claimed, begun, decided or expired until it is lifted; holders stop at their next
+ * beat. Throws where the workspace has no such scope.
+ */
 export async function killScope(
   sql: Queryable,
   scope: Scope,
   userId: string,
   reason: string,
 ): Promise<"killed" | "already"> {
-  const [row] = await sql.unsafe<{ outcome: "killed" | "already" }[]>(
+  const [row] = await sql.unsafe<{ outcome: "killed" | "already" | "not_found" }[]>(
     "select outcome from kill_scope($1::text, $2::uuid, $3::uuid, $4::uuid, $5::text)",
     [scope.scope, scope.scopeId, scope.workspaceId ?? null, userId, reason],
     { prepare: true },
   );
-  return row?.outcome ?? "already";
+  if (row === undefined || row.outcome === "not_found") {
+    const where = scope.workspaceId === undefined ? "the app" : `workspace ${scope.workspaceId}`;
+    throw new EngineError("unknown_scope", `kill_scope: ${where} has no ${scope.scope} ${scope.scopeId}`);
+  }
+  return row.outcome;
 }

@@ -1,6 +1,7 @@
 -- A person's message reaches a live run: it is stored in the run's inbox and counted as unread. It never ends a wait: on
 -- a run that waits for anything but a message it is read before the next model turn, whenever that is. A run that has
--- ended takes none, and the sender is told.
+-- ended takes none, and the sender is told. The same id again returns the message it stored; on another run it is a
+-- `mismatch`.
 create or replace function steer_run(p_runs uuid[], p_workspaces uuid[], p_ids uuid[], p_authors uuid[], p_contents text[], p_blocking boolean)
 returns table (run_id uuid, outcome text, n int)
 language plpgsql volatile set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
@@ -33,9 +34,11 @@ begin
   select m.run,
          case when m.run = any (ids)                                      then 'queued'
               when r.id is null                                           then 'not_found'
-              when s.id is not null                                       then 'queued'
+              when s.run_id = m.run                                       then 'queued'
+              when s.id is not null                                       then 'mismatch'
               else 'ended'
-         end, coalesce(s.n, 0)
+         end,
+         case when s.run_id = m.run then s.n end
     from unnest(p_runs, p_workspaces, p_ids) m (run, workspace, id)
     left join runs r   on r.id = m.run and r.workspace_id = m.workspace
     left join steers s on s.id = m.id

@@ -11,12 +11,14 @@ export interface SteerRun {
   readonly content: string;
 }
 
-export type SteerOutcome = { readonly kind: "queued"; readonly n: number } | { readonly kind: "ended" | "not_found" };
+export type SteerOutcome =
+  | { readonly kind: "queued"; readonly n: number }
+  | { readonly kind: "ended" | "not_found" | "mismatch" };
 
 /** Afterwards the message is in the run's inbox and read before its next model turn, or the run had ended and nothing is stored. */
 export const steerRun = defineCommit<
   SteerRun,
-  { run_id: string; outcome: SteerOutcome["kind"]; n: number },
+  { run_id: string; outcome: SteerOutcome["kind"]; n: number | null },
   SteerOutcome
 >({
   name: "steer_run",
@@ -28,6 +30,6 @@ export const steerRun = defineCommit<
     p_authors: uuid((steer) => steer.authorId),
     p_contents: text((steer) => steer.content),
   },
-  outcomeOf: (row) => ({ kind: row.outcome, n: row.n }),
+  outcomeOf: ({ outcome, n }) => (outcome === "queued" ? { kind: outcome, n: n ?? 0 } : { kind: outcome }),
   wakes: (outcome) => outcome.kind === "queued",
 });

@@ -1,6 +1,7 @@
 -- Pending → superseded, when policy moved on and the call, gated again, is now allowed, denied, or asked for another
 -- reason. The old card closes; the call goes on, is denied, or waits on a new approval and card, in one commit. An
--- approval that would be asked just the same only notes the versions it was judged under.
+-- approval that would be asked just the same only notes the versions it was judged under. An outcome is no matter of
+-- policy: what became of an effect only a person can say.
 create or replace function supersede_approval(
   p_runs uuid[], p_approvals uuid[], p_seen_versions text[], p_verdicts text[], p_rows text[], p_reasons text[], p_versions text[],
   p_results text[], p_codes text[], p_new_approvals uuid[], p_tasks uuid[], p_titles text[], p_cards text[], p_expires_ms bigint[],
@@ -11,19 +12,25 @@ language plpgsql volatile set enable_seqscan = off set plan_cache_mode = force_g
 declare
   locked uuid[] := lock_runs(p_runs, p_blocking);
   moment timestamptz := clock_timestamp();
+  kept   uuid[];
   moving uuid[];
   asked  uuid[];
 begin
-  update approvals a
-     set policy_versions = n.versions
-    from unnest(p_approvals, p_seen_versions, p_verdicts, p_versions) n (approval, seen, verdict, versions)
-   where a.id = n.approval and a.run_id = any (locked) and a.status = 'pending' and a.policy_versions = n.seen and n.verdict = 'keep';
+  with noted as (
+    update approvals a
+       set policy_versions = n.versions
+      from unnest(p_approvals, p_seen_versions, p_verdicts, p_versions) n (approval, seen, verdict, versions)
+     where a.id = n.approval and a.run_id = any (locked) and a.kind = 'approval' and a.status = 'pending'
+       and a.policy_versions = n.seen and n.verdict = 'keep'
+    returning a.id)
+  select array_agg(id) into kept from noted;
 
   with superseded as (
     update approvals a
        set status = 'superseded', version = a.version + 1, decided_at = moment, settled_reason = n.reason
       from unnest(p_approvals, p_seen_versions, p_verdicts, p_reasons) n (approval, seen, verdict, reason)
-     where a.id = n.approval and a.run_id = any (locked) and a.status = 'pending' and a.policy_versions = n.seen and n.verdict <> 'keep'
+     where a.id = n.approval and a.run_id = any (locked) and a.kind = 'approval' and a.status = 'pending'
+       and a.policy_versions = n.seen and n.verdict <> 'keep'
     returning a.id, a.task_id, a.settled_reason),
   closed as (
     update tasks t
@@ -61,8 +68,8 @@ begin
   perform wake_runs(array_agg(a.run_id), array_agg(1)) from approvals a where a.id = any (moving);
 
   return query
-  select n.run, case when n.approval = any (moving) then 'superseded' when n.verdict = 'keep' then 'kept' else 'settled' end
-    from unnest(p_runs, p_approvals, p_verdicts) n (run, approval, verdict)
+  select n.run, case when n.approval = any (moving) then 'superseded' when n.approval = any (kept) then 'kept' else 'settled' end
+    from unnest(p_runs, p_approvals) n (run, approval)
    where n.run = any (locked);
 end
 $$;

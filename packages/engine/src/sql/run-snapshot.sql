@@ -27,7 +27,8 @@ language sql stable as $$
                left join lateral (
                     select json_build_object('id', v.id, 'status', v.status, 'gateRow', v.gate_row, 'gateReason', v.gate_reason,
                                              'policyVersions', v.policy_versions, 'isConsumed', v.consumed_at is not null,
-                                             'shownReasons', v.card::json -> 'floorReasons',
+                                             -- Escapes stay unread: the operator refuses cards with an escaped NUL or half a surrogate.
+                                             'shownReasons', regexp_replace(v.card, '(?<!\\)((?:\\\\)*)\\u', '\1\\\\u', 'g')::json -> 'floorReasons',
                                              'answer', v.answer, 'feedback', v.feedback) as approval
                       from approvals v where v.id = c.approval_id) a on true
               where c.run_id = r.id), '[]'),

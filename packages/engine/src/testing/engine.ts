@@ -5,7 +5,6 @@ import { claimRuns } from "../commits/claim-runs.ts";
 import { createCommitter } from "../committer.ts";
 import { createDefinitions } from "../definition.ts";
 import { type Engine, type EngineEvent, type HeldRun, takeInHand } from "../engine.ts";
-import type { Model } from "../model.ts";
 import { createScriptedModel, type Scenario } from "../scripted-model.ts";
 import { defineTool, type Tool, type ToolResult } from "../tool.ts";
 import { registerTools } from "../tools.ts";
@@ -14,20 +13,19 @@ export interface TestEngine extends Engine {
   readonly events: EngineEvent[];
 }
 
-/** An engine whose outside is the test: its tools, and the scenario named after the world's definition. */
+/** An engine whose outside is the test: its tools, and the scenario of the definition named `agent`. */
 export function makeEngine(
   sql: Sql,
   tools: readonly Tool[],
-  outside: Scenario | Model,
+  scenario: Scenario,
   over: Partial<Engine> = {},
 ): TestEngine {
   const events: EngineEvent[] = [];
-  const isScenario = outside.length < 2;
   return {
     sql,
     commit: createCommitter({ sql, stragglers: sql, ring: () => undefined }),
     tools: registerTools(tools),
-    model: isScenario ? createScriptedModel({ agent: outside as Scenario }) : (outside as Model),
+    model: createScriptedModel({ agent: scenario }),
     definitionOf: createDefinitions(sql),
     openCapability: async () => ({ use: (body) => body("a secret") }),
     report: (event) => events.push(event),

@@ -73,7 +73,11 @@ export const toolHashes: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Claims everything that is ready and returns the hold and snapshot of one run. */
-export async function claimRun(sql: Sql, runId: string, leaseMs = 30_000): Promise<Hold & { snapshot: RunSnapshot }> {
+export async function claimRun(
+  sql: Queryable,
+  runId: string,
+  leaseMs = 30_000,
+): Promise<Hold & { snapshot: RunSnapshot }> {
   const claimed = await claimRuns(
     sql,
     { worker: "test", leaseMs, limit: 1000, held: [], tools: toolHashes },

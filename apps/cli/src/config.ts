@@ -1,0 +1,34 @@
+import { resolve } from "node:path";
+
+/** What the command line takes from its environment; every program it starts reads its own part of it. */
+export interface CliConfig {
+  /** Where the server is, and who asks; both undefined where the data folder is to say so. */
+  readonly url: string | undefined;
+  readonly token: string | undefined;
+  readonly dataDir: string;
+  readonly databaseUrl: string | undefined;
+  readonly databaseDirectUrl: string | undefined;
+  readonly hasProviderKey: boolean;
+  readonly isColorUnwanted: boolean;
+  /** Passed on to the programs that `dev` starts. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+export const repositoryRoot = resolve(import.meta.dirname, "../../..");
+
+/** Reads the configuration of this process. An empty variable counts as absent; a relative data folder is the caller's. */
+export function readConfig(): CliConfig {
+  const environment = process.env;
+  const given = (name: string): string | undefined => environment[name] || undefined;
+  const dataDir = given("COUNTERSIGN_DATA");
+  return Object.freeze({
+    url: given("COUNTERSIGN_URL"),
+    token: given("COUNTERSIGN_TOKEN"),
+    dataDir: dataDir === undefined ? resolve(repositoryRoot, ".countersign") : resolve(dataDir),
+    databaseUrl: given("DATABASE_URL"),
+    databaseDirectUrl: given("DATABASE_DIRECT_URL"),
+    hasProviderKey: given("ANTHROPIC_API_KEY") !== undefined,
+    isColorUnwanted: given("NO_COLOR") !== undefined || given("TERM") === "dumb",
+    environment,
+  });
+}

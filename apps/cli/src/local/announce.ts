@@ -1,0 +1,104 @@
+import { relative } from "node:path";
+import type { Task } from "../client.ts";
+import { shortId } from "../find-id.ts";
+import { commandLines } from "../show/card.ts";
+import { kindOf } from "../show/words.ts";
+import { spanOf } from "../terminal/time.ts";
+import { makeVisible } from "../terminal/visible.ts";
+import { cutTo } from "../terminal/width.ts";
+import type { Cli } from "../verb.ts";
+import type { ReceivedMail } from "./mail-server.ts";
+
+export interface Standing {
+  readonly url: string;
+  readonly dataDir: string;
+  readonly tasks: readonly Task[];
+  readonly elapsedMs: number;
+}
+
+/** What `dev` tells. For a program each is a line of JSON. */
+export interface Announcer {
+  /** A step that was taken, and how long it took. */
+  step(text: string, sinceMs: number): void;
+  /** All is up; what waits and how to go on. */
+  standing(standing: Standing): void;
+  mail(mail: ReceivedMail): void;
+  trouble(text: string): void;
+  note(text: string): void;
+}
+
+/** Tells a person at the terminal, or a program with `--json`. */
+export function createAnnouncer(cli: Cli): Announcer {
+  if (cli.isJson) {
+    return {
+      step: (text, sinceMs) => cli.printJson({ event: "step", text, elapsedMs: elapsed(sinceMs) }),
+      standing: (standing) => cli.printJson({ event: "ready", ...standing }),
+      mail: (mail) => cli.printJson({ event: "mail", ...mail }),
+      trouble: (text) => cli.printJson({ event: "trouble", text }),
+      note: (text) => cli.printJson({ event: "note", text }),
+    };
+  }
+  const { style } = cli.terminal;
+  return {
+    step(text, sinceMs) {
+      const ms = elapsed(sinceMs);
+      const took = ms < 50 ? "" : style.dim(`  ${(ms / 1_000).toFixed(1)} s`);
+      cli.print([`  ${style.green("✔")} ${text}${took}`]);
+    },
+    standing: (standing) => cli.print(standingLines(standing, cli)),
+    mail({ to, subject, file }) {
+      const addresses = to.map(makeVisible).join(", ");
+      cli.print([
+        `  ${style.green("✉")} mail to ${addresses}: ${style.bold(makeVisible(subject))}`,
+        style.dim(`    kept in ${shown(file)}; nothing left this machine`),
+      ]);
+    },
+    trouble: (text) => cli.print([`  ${style.red("✘")} ${makeVisible(text)}`]),
+    note: (text) => cli.print([style.dim(`  ${text}`)]),
+  };
+}
+
+function elapsed(sinceMs: number): number {
+  return Math.round(performance.now() - sinceMs);
+}
+
+function standingLines({ url, dataDir, tasks, elapsedMs }: Standing, { terminal }: Cli): string[] {
+  const { style, size } = terminal;
+  const count =
+    tasks.length === 0
+      ? "Nothing waits for you"
+      : tasks.length === 1
+        ? "One card waits for you"
+        : `${tasks.length} cards wait for you`;
+  const seconds = (elapsedMs / 1_000).toFixed(1);
+  return [
+    "",
+    `${style.bold("Countersign")} serves ${style.bold(url)}   ${style.dim(`ready in ${seconds} s`)}`,
+    "",
+    style.bold(count),
+    ...tasks.flatMap((task) => {
+      const { sign } = kindOf(task);
+      const age = spanOf(Date.now() - new Date(task.createdAt).getTime());
+      const title = cutTo(makeVisible(task.title), size().columns - 16);
+      const commands = [
+        `  ${style.cyan(`./countersign tasks show ${shortId(task.id)}`)}`,
+        ...commandLines(task, terminal),
+      ];
+      const watch = task.run === null ? [] : [`  ${style.cyan(`./countersign runs watch ${shortId(task.run.id)}`)}`];
+      return ["", `${style.yellow(sign)} ${style.bold(title)}  ${style.dim(`${age} old`)}`, ...commands, ...watch].map(
+        (line) => (line === "" ? line : `  ${line}`),
+      );
+    }),
+    "",
+    `${style.dim("Everything that waits   ")}${style.cyan("./countersign tasks watch")}`,
+    `${style.dim("Start one yourself      ")}${style.cyan('./countersign runs start triage "the leaf rake needs a new handle" --watch')}`,
+    style.dim(`Mail is kept in ${shown(dataDir)}/mail and goes nowhere. Ctrl-C stops everything; the cards wait on.`),
+    "",
+  ];
+}
+
+/** A path as one would type it here. */
+function shown(path: string): string {
+  const near = relative(process.cwd(), path);
+  return near.startsWith("..") ? path : near;
+}

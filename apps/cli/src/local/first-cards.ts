@@ -1,0 +1,34 @@
+import { ask, type Client, type Task } from "../client.ts";
+import { CliError } from "../exit.ts";
+import { pause } from "../verbs/interrupt.ts";
+import { demoRuns } from "./demo.ts";
+
+const patienceMs = 20_000;
+
+/** Starts each run of the demo that was not started before. */
+export async function startDemoRuns(client: Client): Promise<void> {
+  const { definitions } = await ask(client.v1.definitions.$get());
+  const names = new Set(definitions.map(({ name }) => name));
+  for (const run of demoRuns) {
+    if (!names.has(run.definition)) continue;
+    await ask(client.v1.runs.$post({ header: {}, json: run })).catch((error: unknown) => {
+      // An older version's demo began with other words; it is there.
+      if (error instanceof CliError && "code" in error.details && error.details.code === "key_reused") return;
+      throw error;
+    });
+  }
+}
+
+/** The open cards, once no run of the newest is under way any more; after a while those that there are. */
+export async function waitForCards(client: Client, signal: AbortSignal): Promise<Task[]> {
+  const until = performance.now() + patienceMs;
+  for (;;) {
+    const { runs } = await ask(client.v1.runs.$get({ query: { limit: 50 } }));
+    const isMoving = runs.some(({ status }) => status === "queued" || status === "running");
+    if (!isMoving || signal.aborted || performance.now() > until) {
+      const { tasks } = await ask(client.v1.tasks.$get({ query: { limit: 50 } }));
+      return tasks;
+    }
+    await pause(50, signal);
+  }
+}

@@ -1,0 +1,112 @@
+import { randomUUID as newId } from "node:crypto";
+import { join } from "node:path";
+import { readPublicKey } from "@countersign/broker/public-key.ts";
+import { listSecrets, putSecret } from "@countersign/broker/secrets.ts";
+import type { Sql, Tx } from "@countersign/db/connect.ts";
+import { transaction } from "@countersign/db/transaction.ts";
+import { definitionSpec } from "@countersign/engine/definition.ts";
+import { importFolder } from "@countersign/kb/import-folder.ts";
+import { hashToken } from "@countersign/server/auth.ts";
+import { createToken } from "@countersign/server/tokens.ts";
+import { z } from "zod";
+import { demoDefinitions, demoSender, demoUsers, demoWorkspace } from "./demo.ts";
+import type { MailServerSettings } from "./mail-server.ts";
+import { readPrivate, writePrivate } from "./private-file.ts";
+
+/** Whose the data folder is. */
+export interface Home {
+  readonly workspaceId: string;
+  readonly userId: string;
+  /** The workspace is the demo's, so that its runs may be started. */
+  readonly isDemo: boolean;
+}
+
+const pagesDir = join(import.meta.dirname, "../../demo");
+const seedSchema = z.object({ workspaceId: z.uuid(), arePagesIn: z.boolean() });
+
+/**
+ * The workspace and the administrator that `dev` acts for. An empty database gets the demo's: people, definitions, pages;
+ * once, and a start that was interrupted is gone on with. A database that is in use is left as it is.
+ */
+export async function settleIn(sql: Sql, seedFile: string): Promise<Home> {
+  const workspaceId = await transaction(sql, findOrMakeWorkspace);
+  const [user] = await sql<{ id: string; workspace: string }[]>`
+    select u.id, w.name as workspace
+      from users u join workspaces w on w.id = u.workspace_id
+     where u.workspace_id = ${workspaceId} and u.role = 'admin' and u.disabled_at is null
+     order by u.created_at, u.id limit 1`;
+  if (user === undefined) throw new Error(`The workspace ${workspaceId} has no administrator to act for`);
+  const isDemo = user.workspace === demoWorkspace;
+  const seed = readPrivate(seedFile, seedSchema);
+  if (isDemo && !(seed?.workspaceId === workspaceId && seed.arePagesIn)) {
+    await importFolder(sql, { workspaceId, userId: user.id, folder: pagesDir });
+    writePrivate(seedFile, { workspaceId, arePagesIn: true });
+  }
+  return { workspaceId, userId: user.id, isDemo };
+}
+
+async function findOrMakeWorkspace(tx: Tx): Promise<string> {
+  // Two folders may share one database.
+  await tx`select pg_advisory_xact_lock(hashtextextended('countersign dev settles in', 0))`;
+  const [known] = await tx<{ id: string }[]>`select id from workspaces order by created_at, id limit 1`;
+  if (known !== undefined) return known.id;
+
+  const workspaceId = newId();
+  await tx`insert into workspaces (id, name) values (${workspaceId}, ${demoWorkspace})`;
+  await tx`insert into policies (scope_id, scope, workspace_id) values (${workspaceId}, 'workspace', ${workspaceId})`;
+  for (const { name, role } of demoUsers) {
+    await tx`insert into users (id, workspace_id, name, role) values (${newId()}, ${workspaceId}, ${name}, ${role})`;
+  }
+  for (const written of demoDefinitions) {
+    const spec = definitionSpec.parse(written);
+    const id = newId();
+    await tx`insert into definitions (id, workspace_id, name, current_version) values (${id}, ${workspaceId}, ${spec.name}, 1)`;
+    await tx`insert into definition_versions (definition_id, version, spec) values (${id}, 1, ${JSON.stringify(spec)}::text::json)`;
+    await tx`insert into policies (scope_id, scope, workspace_id) values (${id}, 'definition', ${workspaceId})`;
+  }
+  return workspaceId;
+}
+
+/** A token of the home's user: the given one where it still counts, else a new one. */
+export async function settleToken(sql: Sql, { workspaceId, userId }: Home, known: string | undefined): Promise<string> {
+  if (known !== undefined) {
+    const found = await sql`
+      select from tokens
+       where hash = ${hashToken(known)} and user_id = ${userId} and revoked_at is null
+         and (expires_at is null or expires_at > clock_timestamp())`;
+    if (found.length > 0) return known;
+  }
+  const { token } = await createToken(sql, { workspaceId, userId, label: "countersign dev", mayDecide: true });
+  return token;
+}
+
+const secretName = "demo-mail";
+const mailSecretSchema = z.object({ workspaceId: z.string(), port: z.int() });
+
+/**
+ * Afterwards the workspace's secret of `mail.send` names the local mail server, sealed to the worker's key. A secret that
+ * somebody else set for it stays.
+ */
+export async function settleMailSecret(
+  sql: Sql,
+  { workspaceId, userId }: Home,
+  dataDir: string,
+  settings: MailServerSettings,
+): Promise<void> {
+  const notesFile = join(dataDir, "mail-secret.json");
+  const note = readPrivate(notesFile, mailSecretSchema);
+  const isNoted = note?.workspaceId === workspaceId && note.port === settings.port;
+  const secrets = await listSecrets(sql, workspaceId);
+  if (isNoted && secrets.some((secret) => secret.name === secretName)) return;
+
+  const { port, user, pass } = settings;
+  const value = JSON.stringify({ host: "127.0.0.1", port, secure: false, user, pass, from: demoSender });
+  const stored = await putSecret(sql, await readPublicKey(dataDir), {
+    workspaceId,
+    name: secretName,
+    capability: "mail.send",
+    value,
+    createdBy: userId,
+  });
+  if (stored.kind === "stored") writePrivate(notesFile, { workspaceId, port });
+}

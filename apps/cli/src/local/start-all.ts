@@ -1,0 +1,195 @@
+import { once } from "node:events";
+import { mkdirSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { connect } from "@countersign/db/connect.ts";
+import { startEmbedded } from "@countersign/db/embedded.ts";
+import { type Client, createClient } from "../client.ts";
+import { type CliConfig, repositoryRoot } from "../config.ts";
+import { connectionFile, connectionSchema } from "../connection.ts";
+import type { CliError } from "../exit.ts";
+import type { Cli } from "../verb.ts";
+import type { Announcer } from "./announce.ts";
+import { startDemoRuns, waitForCards } from "./first-cards.ts";
+import { type MailServer, startMailServer } from "./mail-server.ts";
+import { migrateDatabase } from "./migrate.ts";
+import { readPrivate, writePrivate } from "./private-file.ts";
+import { settleIn, settleMailSecret, settleToken } from "./seed.ts";
+import { type Program, superviseProgram } from "./supervise.ts";
+
+/** A part that runs until it is stopped. */
+export interface Stoppable {
+  readonly name: string;
+  stop(graceMs: number): Promise<void>;
+  kill?(): void;
+}
+
+export interface StartOptions {
+  /** Aborted to stop: what is under way ends with its reason. */
+  readonly signal: AbortSignal;
+  /** Called for each part as soon as it has to be stopped again, in the order of starting. */
+  readonly onStarted: (part: Stoppable) => void;
+  /** A program ended again and again. */
+  readonly onGivenUp: (error: CliError) => void;
+}
+
+/** The port that the server takes where nobody asked for one and it is free. */
+const usualPort = 7070;
+
+/** Starts PostgreSQL, mail, server and worker, settles in, and announces what waits. Throws the signal's reason when it is aborted. */
+export async function startAll(cli: Cli, announcer: Announcer, options: StartOptions): Promise<void> {
+  const { config } = cli;
+  const { dataDir } = config;
+  const { signal, onStarted } = options;
+  const inFolder = (name: string): string => join(dataDir, name);
+  if (config.hasProviderKey) {
+    announcer.note(
+      "ANTHROPIC_API_KEY is set, but this version has no provider built in yet: the scripted model plays the demo.",
+    );
+  }
+
+  const urls = await findDatabase(config, announcer, onStarted);
+  signal.throwIfAborted();
+  let since = performance.now();
+  await migrateDatabase(urls.direct);
+  announcer.step("database is up to date", since);
+  signal.throwIfAborted();
+
+  const mail = await startMailServer(inFolder("mail-server.json"), inFolder("mail"), announcer.mail);
+  onStarted({ name: "mail", stop: () => mail.close() });
+  signal.throwIfAborted();
+
+  since = performance.now();
+  const programs = startPrograms(config, urls, announcer, options);
+  const settled = settle(config, urls.pooled, programs, mail);
+  // All of them, so that whatever was started is known before anything is stopped.
+  const [serverEnd, workerEnd, settledEnd] = await Promise.allSettled([programs.server, programs.worker, settled]);
+  for (const end of [serverEnd, workerEnd, settledEnd]) if (end.status === "rejected") throw end.reason;
+  const { url, client, isDemo } = await settled;
+  announcer.step(
+    `server and worker run${mail.settings.port ? `, mail on 127.0.0.1:${mail.settings.port}` : ""}`,
+    since,
+  );
+  signal.throwIfAborted();
+
+  if (isDemo) await startDemoRuns(client);
+  const tasks = await waitForCards(client, signal);
+  signal.throwIfAborted();
+  announcer.standing({ url, dataDir, tasks, elapsedMs: Math.round(performance.now()) });
+}
+
+interface Urls {
+  readonly pooled: string;
+  readonly direct: string;
+}
+
+async function findDatabase(
+  { databaseUrl, databaseDirectUrl, dataDir }: CliConfig,
+  announcer: Announcer,
+  onStarted: StartOptions["onStarted"],
+): Promise<Urls> {
+  const since = performance.now();
+  if (databaseUrl !== undefined) return { pooled: databaseUrl, direct: databaseDirectUrl ?? databaseUrl };
+  const postgres = await startEmbedded({ dataDir: join(dataDir, "postgres") });
+  onStarted({ name: "PostgreSQL", stop: () => postgres.stop() });
+  announcer.step(`PostgreSQL ${postgres.reused ? "still runs" : "runs"} on ${new URL(postgres.url).host}`, since);
+  return { pooled: postgres.url, direct: postgres.url };
+}
+
+interface Programs {
+  readonly server: Promise<Program>;
+  readonly worker: Promise<Program>;
+}
+
+/** Starts both at once; each is handed to `onStarted` when it works. The worker is the last to start, so the first to stop. */
+function startPrograms(config: CliConfig, urls: Urls, announcer: Announcer, options: StartOptions): Programs {
+  const logs = join(config.dataDir, "logs");
+  mkdirSync(logs, { recursive: true });
+  const { COUNTERSIGN_TOKEN: _token, ANTHROPIC_API_KEY: _key, ...inherited } = config.environment;
+  const common = {
+    ...inherited,
+    DATABASE_URL: urls.pooled,
+    DATABASE_DIRECT_URL: urls.direct,
+    COUNTERSIGN_DATA: config.dataDir,
+  };
+  let port: string | undefined;
+
+  const start = (
+    name: "server" | "worker",
+    readyMessage: string,
+    environment: () => Record<string, string | undefined>,
+  ) =>
+    superviseProgram(
+      {
+        name,
+        entry: join(repositoryRoot, "apps", name, "src/main.ts"),
+        environment,
+        logFile: join(logs, `${name}.log`),
+        readyMessage,
+        onTrouble: (line) => announcer.trouble(`${name}: ${line.msg} (see ${name}.log)`),
+        onRestart: (how) => announcer.trouble(`The ${name} ended by itself (${how}); it is started again.`),
+        onGivenUp: options.onGivenUp,
+      },
+      options.signal,
+    );
+
+  const server = (async () => {
+    port = config.environment["PORT"] || String(await choosePort(config));
+    const started = await start("server", "listening", () => ({ ...common, PORT: port }));
+    // Started again, it is to be found where it was.
+    port = new URL(String(started.ready["url"])).port;
+    options.onStarted({ name: "server", stop: started.stop, kill: started.kill });
+    return started;
+  })();
+  const worker = (async () => {
+    const started = await start("worker", "ready", () => ({ ...common, PROVIDERS: "fake" }));
+    await server.catch(() => undefined);
+    options.onStarted({ name: "worker", stop: started.stop, kill: started.kill });
+    return started;
+  })();
+  return { server, worker };
+}
+
+/** People, definitions, pages and token as soon as the database allows; the secret once the worker has made its key. */
+async function settle(
+  { dataDir }: CliConfig,
+  databaseUrl: string,
+  programs: Programs,
+  mail: MailServer,
+): Promise<{ readonly url: string; readonly client: Client; readonly isDemo: boolean }> {
+  const file = join(dataDir, connectionFile);
+  const sql = connect(databaseUrl, { max: 2, applicationName: "countersign dev" });
+  try {
+    const home = await settleIn(sql, join(dataDir, "seed.json"));
+    const token = await settleToken(sql, home, readPrivate(file, connectionSchema)?.token);
+    await programs.worker;
+    await settleMailSecret(sql, home, dataDir, mail.settings);
+    const url = addressOf(String((await programs.server).ready["url"]));
+    writePrivate(file, { url, token });
+    return { url, client: createClient(url, token), isDemo: home.isDemo };
+  } finally {
+    await sql.end();
+  }
+}
+
+/** Where this machine reaches a server that listens on every address. */
+function addressOf(listening: string): string {
+  const url = new URL(listening);
+  if (url.hostname === "0.0.0.0" || url.hostname === "[::]") url.hostname = "127.0.0.1";
+  return url.origin;
+}
+
+/** The port of the last start, else the usual one; 0, any that is free, where it is taken. */
+async function choosePort({ dataDir }: CliConfig): Promise<number> {
+  const last = readPrivate(join(dataDir, connectionFile), connectionSchema)?.url;
+  const wanted = last === undefined ? usualPort : Number(new URL(last).port) || usualPort;
+  const probe = createServer().listen(wanted, "127.0.0.1");
+  try {
+    await once(probe, "listening");
+    return wanted;
+  } catch {
+    return 0;
+  } finally {
+    probe.close();
+  }
+}

@@ -1,0 +1,57 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Command } from "commander";
+import { repositoryRoot } from "./config.ts";
+import { CliError } from "./exit.ts";
+import { addVerb } from "./verb.ts";
+import { addSwitchVerbs } from "./verbs/policy.ts";
+import { addRunVerbs } from "./verbs/runs.ts";
+import { addTaskVerbs } from "./verbs/tasks.ts";
+
+/** Every verb of the command line. */
+export function createProgram(): Command {
+  const manifest = JSON.parse(readFileSync(join(repositoryRoot, "package.json"), "utf8")) as { version: string };
+  const program = new Command("countersign")
+    .description("Agents as durable workflows in Postgres, whose consequential acts wait for a countersignature.")
+    .version(manifest.version)
+    .showHelpAfterError("See what there is with --help.")
+    .addHelpText("after", help)
+    .exitOverride();
+
+  // Loaded when they are needed: they bring the database along, which the other verbs reach through the server.
+  addVerb(program, {
+    usage: "dev",
+    summary: "Everything on this machine: PostgreSQL, server, worker, mail, and a demo",
+    run: async (cli) => (await import("./local/dev.ts")).dev(cli),
+  });
+  addProgramVerb(program, "serve", "Serve the HTTP interface; configured by the environment");
+  addProgramVerb(program, "worker", "Drive runs; configured by the environment");
+  addVerb(program, {
+    usage: "migrate",
+    summary: "Bring the database of DATABASE_URL to this version",
+    run: async (cli) => (await import("./local/migrate.ts")).runMigrations(cli),
+  });
+  addRunVerbs(program);
+  addTaskVerbs(program);
+  addSwitchVerbs(program);
+  return program;
+}
+
+/** A program of its own that the launcher turns into before it comes to the verbs. */
+function addProgramVerb(program: Command, name: string, summary: string): void {
+  addVerb(program, {
+    usage: name,
+    summary,
+    run() {
+      throw new CliError(
+        "usage",
+        `${name} takes no options: ./countersign ${name}. It is configured by the environment.`,
+      );
+    },
+  });
+}
+
+const help = `
+The server is the one of COUNTERSIGN_URL and COUNTERSIGN_TOKEN, else the one that dev started here.
+An id may be given whole or by its last digits.
+Exit codes: 0 ok, 1 error, 2 usage, 3 denied, 4 conflict, 5 timeout.`;

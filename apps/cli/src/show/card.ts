@@ -1,0 +1,135 @@
+import { z } from "zod";
+import type { Approval, Question, Task } from "../client.ts";
+import { shortId } from "../find-id.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+import { relativeTime } from "../terminal/time.ts";
+import { makeVisible, paintMarks, visibleLines } from "../terminal/visible.ts";
+import { wrapTo } from "../terminal/width.ts";
+import { layJson } from "./json-text.ts";
+import { answerOf, kindOf, momentOf, settlementOf } from "./words.ts";
+
+/** What is taken from a card. Whatever else it holds is for other eyes; what runs is in the approval itself. */
+const cardSchema = z.object({
+  details: z.array(z.string()).catch([]),
+  floorReasons: z.array(z.string()).catch([]),
+  requires: z.array(z.string()).catch([]),
+  known: z.string().optional().catch(undefined),
+});
+
+type Place = Pick<Terminal, "style" | "size">;
+
+/**
+ * A task as a person decides on it: everything that will run, whole, with every invisible, reordering or controlling
+ * character made visible, and what the decision is bound to.
+ */
+export function showTask(task: Task, place: Place): string[] {
+  const { style } = place;
+  const { sign, word } = kindOf(task);
+  const what = task.approval?.tool ?? task.title;
+  const isOpen = task.status === "open";
+  const head = [
+    (isOpen ? style.yellow : style.dim)(sign),
+    style.bold(makeVisible(task.approval === null ? what : task.approval.tool)),
+    isOpen ? style.yellow(word) : style.dim(task.status),
+    style.dim(relativeTime(task.createdAt)),
+  ].join("  ");
+  return [
+    head,
+    ...(task.approval === null ? [] : approvalLines(task.approval, place)),
+    ...(task.question === null ? [] : questionLines(task.question, place)),
+    "",
+    ...factLines(task, place),
+    ...(isOpen ? ["", ...commandLines(task, place)] : []),
+  ];
+}
+
+function approvalLines(approval: Approval, place: Place): string[] {
+  const { style } = place;
+  const card = cardSchema.safeParse(approval.card).data;
+  const details = card?.details ?? [];
+  return [
+    ...(card?.known === undefined ? [] : ["", ...paragraph(`What is known: ${card.known}`, place, 2)]),
+    ...(details.length === 0 ? [] : ["", ...details.flatMap((line) => paragraph(line, place, 2))]),
+    "",
+    style.bold("  Arguments, all of them"),
+    ...layJson(approval.args).flatMap(({ indent, text }) => paragraph(text, place, 4 + indent, 2)),
+  ];
+}
+
+function questionLines(question: Question, place: Place): string[] {
+  const { style } = place;
+  return [
+    "",
+    ...paragraph(question.question, place, 2),
+    ...(question.context === null ? [] : ["", ...paragraph(question.context, place, 2).map(style.dim)]),
+    ...(question.options.length === 0 ? [] : [""]),
+    ...question.options.flatMap((option, n) => paragraph(`${n + 1}  ${option}`, place, 4)),
+    ...(question.answer === null ? [] : ["", ...paragraph(`Answer: ${question.answer}`, place, 2)]),
+  ];
+}
+
+function factLines(task: Task, place: Place): string[] {
+  const { approval, question, run } = task;
+  const card = approval === null ? undefined : cardSchema.safeParse(approval.card).data;
+  const floors = (card?.floorReasons ?? []).filter((reason) => reason !== approval?.gateReason);
+  const heldBy = approval?.heldBy ?? question?.heldBy ?? null;
+  const expiresAt = approval?.expiresAt ?? question?.expiresAt ?? null;
+  const facts: (readonly [string, string | undefined])[] = [
+    ["State", stateOf(task)],
+    [
+      "Held",
+      heldBy === null ? undefined : `a kill switch (${heldBy}) holds this run; nothing is decided until it is lifted`,
+    ],
+    [
+      "Why it asks",
+      approval === null ? undefined : `${[approval.gateReason, ...floors].join(", ")} (row ${approval.gateRow})`,
+    ],
+    ["Reaches", card === undefined || card.requires.length === 0 ? undefined : card.requires.join(", ")],
+    [
+      "Run",
+      run === null ? undefined : `${run.title} · ${run.definition}, started by ${run.startedBy} · ${shortId(run.id)}`,
+    ],
+    ["Asked", momentOf(task.createdAt)],
+    ["Expires", expiresAt === null ? undefined : momentOf(expiresAt)],
+    ["If not", question?.defaultAnswer == null ? undefined : `the answer is then: ${question.defaultAnswer}`],
+    ["Task", task.id],
+    ["Digest", approval === null ? undefined : `${approval.argsDigest} (version ${approval.version})`],
+  ];
+  return facts.flatMap(([name, value]) => {
+    if (value === undefined) return [];
+    const [first = "", ...rest] = paragraph(value, place, 16);
+    return [`  ${place.style.dim(name.padEnd(14))}${first.slice(16)}`, ...rest];
+  });
+}
+
+function stateOf({ approval, question, status, resolvedAt, resolvedBy }: Task): string | undefined {
+  if (approval !== null) return settlementOf(approval);
+  if (question !== null) return answerOf(question);
+  if (resolvedAt === null) return undefined;
+  return `${status}${resolvedBy === null ? "" : ` by ${resolvedBy.name}`}, ${momentOf(resolvedAt)}`;
+}
+
+/** What one can do about an open task, as commands to copy. */
+export function commandLines(task: Task, { style }: Pick<Place, "style">): string[] {
+  const id = shortId(task.id);
+  const commands = {
+    approval: [`approve ${id}`, `deny ${id} --feedback "why not"`],
+    outcome: [`resolve ${id} done`, `resolve ${id} retry`, `resolve ${id} give-up`],
+    question: [
+      task.question?.options.length ? `answer ${id} --option 1` : `answer ${id} "your answer"`,
+      `dismiss ${id}`,
+    ],
+    task: [`dismiss ${id}`],
+  }[task.kind];
+  return commands.map((command) => `  ${style.cyan(`./countersign tasks ${command}`)}`);
+}
+
+/** Text of others at an indent, in lines that fit, nothing of it left out or unseen; a line that goes on hangs. */
+function paragraph(text: string, { style, size }: Place, indent: number, hang = 0): string[] {
+  const width = Math.max(20, size().columns - indent - hang - 1);
+  return visibleLines(text).flatMap((line) =>
+    wrapTo(line, width).map(
+      (part, n) => " ".repeat(n === 0 ? indent : indent + hang) + paintMarks(part, style.magenta),
+    ),
+  );
+}

@@ -1,0 +1,29 @@
+/**
+ * What a terminal would obey, hide, reorder or draw as nothing: control and format characters (escapes, bidirectional
+ * marks, tags), other default-ignorable ones, unassigned ones, every space but the plain one, and the mark that
+ * `makeVisible` writes with.
+ */
+const special = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800⟨]|(?! )\p{Zs}/gu;
+
+/** As many plain spaces as push what follows out of sight, or end a line unseen. */
+const blanks = / {5,}| +$/gmu;
+
+/**
+ * One line of text such that all of it is seen and nothing of it acts: each special character as ⟨U+202E⟩, long blanks
+ * as ⟨400 spaces⟩. Two different texts never come out the same, since ⟨ itself is written as its number.
+ */
+export function makeVisible(text: string): string {
+  return text
+    .replaceAll(special, (found) => `⟨U+${(found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}⟩`)
+    .replaceAll(blanks, (found) => `⟨${found.length} ${found.length === 1 ? "space" : "spaces"}⟩`);
+}
+
+/** As `makeVisible`, with line ends kept as such. */
+export function visibleLines(text: string): string[] {
+  return text.split(/\r\n|\n/).map(makeVisible);
+}
+
+/** The marks of `makeVisible` in a line, painted. */
+export function paintMarks(line: string, paint: (text: string) => string): string {
+  return line.replaceAll(/⟨[^⟩]*⟩/gu, paint);
+}

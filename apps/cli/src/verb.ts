@@ -1,0 +1,93 @@
+import { type Command, InvalidArgumentError } from "commander";
+import type { Client } from "./client.ts";
+import { type CliConfig, readConfig } from "./config.ts";
+import { connectToServer } from "./connection.ts";
+import { CliError, exitCodes } from "./exit.ts";
+import { openTerminal, type Terminal } from "./terminal/terminal.ts";
+
+/** What a verb works with. */
+export interface Cli {
+  readonly config: CliConfig;
+  readonly terminal: Terminal;
+  readonly isJson: boolean;
+  /** The server to ask; looked up on first use, since not every verb needs one. */
+  readonly client: Client;
+  /** Writes lines for a person. */
+  print(lines: readonly string[]): void;
+  /** Writes a value for a program: one line of JSON. */
+  printJson(value: unknown): void;
+}
+
+/** Options that every verb has. */
+interface CommonOptions {
+  readonly json?: boolean;
+  readonly color: boolean;
+}
+
+export interface Verb<O> {
+  /** Its name and arguments, as `show <task>`. */
+  readonly usage: string;
+  readonly summary: string;
+  readonly options?: (command: Command) => Command;
+  readonly run: (cli: Cli, args: readonly string[], options: O) => Promise<void> | void;
+}
+
+/** Adds a verb with the options that all have; what it throws becomes a message and the exit code. */
+export function addVerb<O = object>(parent: Command, verb: Verb<O>): void {
+  const command = parent.command(verb.usage).description(verb.summary);
+  verb.options?.(command);
+  command.option("--json", "write JSON").option("--no-color", "write without colours");
+  command.action(async () => {
+    const options = command.opts<CommonOptions & O>();
+    const cli = createCli(options);
+    try {
+      await verb.run(cli, command.args, options);
+    } catch (error) {
+      tellError(cli, error);
+    }
+  });
+}
+
+function createCli({ json, color }: CommonOptions): Cli {
+  const config = readConfig();
+  const terminal = openTerminal({ isColorUnwanted: !color || config.isColorUnwanted || json === true });
+  let client: Client | undefined;
+  return {
+    config,
+    terminal,
+    isJson: json === true,
+    get client() {
+      return (client ??= connectToServer(config));
+    },
+    print: (lines) => terminal.write(lines.map((line) => `${line}\n`).join("")),
+    printJson: (value) => terminal.write(`${JSON.stringify(value)}\n`),
+  };
+}
+
+/** Errors of other rooms whose message says what the person has to do. */
+const refusals = new Set(["BootRefusal", "BrokerError", "EmbeddedRefusal", "MigrationRefusal"]);
+
+/** Tells what went wrong on standard error and sets the exit code. An error of ours shows its message, any other itself. */
+export function tellError({ isJson, terminal }: Pick<Cli, "isJson" | "terminal">, error: unknown): void {
+  const isOurs = error instanceof CliError;
+  const isTold = isOurs || (error instanceof Error && refusals.has(error.name));
+  process.exitCode = isOurs ? exitCodes[error.exit] : exitCodes.error;
+  if (isJson) {
+    const message = error instanceof Error ? error.message : String(error);
+    const details = isOurs ? error.details : {};
+    console.error(JSON.stringify({ error: { exit: isOurs ? error.exit : "error", message, ...details } }));
+  } else if (isTold) {
+    console.error(process.stderr.isTTY ? terminal.style.red(error.message) : error.message);
+  } else {
+    console.error(error);
+  }
+}
+
+/** Reads a whole number within bounds, for an option. */
+export function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (Number.isInteger(value) && value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`expected a whole number from ${least} to ${most}.`);
+  };
+}

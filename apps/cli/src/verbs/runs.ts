@@ -1,0 +1,163 @@
+import type { Command } from "commander";
+import { ask, type Run, type RunStatus, type RunTree } from "../client.ts";
+import { CliError } from "../exit.ts";
+import { findRunId, listRuns, shortId } from "../find-id.ts";
+import { openCards, showLogLine, showWaiting, textOf } from "../show/log-line.ts";
+import { momentOf, statusOf } from "../show/words.ts";
+import { layTable } from "../terminal/table.ts";
+import { relativeTime } from "../terminal/time.ts";
+import { makeVisible } from "../terminal/visible.ts";
+import { addVerb, type Cli, wholeNumber } from "../verb.ts";
+import { readAll } from "./read-all.ts";
+import { watchRun } from "./watch-run.ts";
+
+const statuses: readonly RunStatus[] = ["queued", "running", "paused", "completed", "failed", "canceled"];
+
+interface WatchOptions {
+  readonly timeout?: number;
+}
+
+/** `countersign runs …` */
+export function addRunVerbs(program: Command): void {
+  const runs = program.command("runs").description("Runs: list, look, follow, start, steer, cancel");
+
+  addVerb<{ status?: RunStatus; limit: number }>(runs, {
+    usage: "ls",
+    summary: "The newest runs",
+    options: (command) =>
+      command
+        .option("--status <status>", `only those that are ${statuses.join(", ")}`)
+        .option("--limit <count>", "how many", wholeNumber(1, 200), 20),
+    async run(cli, _args, { status, limit }) {
+      if (status !== undefined && !statuses.includes(status)) {
+        throw new CliError("usage", `There is no status ${JSON.stringify(status)}; runs are ${statuses.join(", ")}.`);
+      }
+      const found = await listRuns(cli.client, limit, status);
+      if (cli.isJson) return cli.printJson(found);
+      if (found.length === 0) return cli.print([status === undefined ? "No runs yet." : `No run is ${status}.`]);
+      const { style, size } = cli.terminal;
+      const rows = found.map((run) => [
+        { text: shortId(run.id), paint: style.cyan },
+        statusOf(run, style),
+        { text: makeVisible(run.title) },
+        { text: makeVisible(run.definition), paint: style.dim },
+        { text: relativeTime(run.createdAt), paint: style.dim },
+      ]);
+      cli.print(layTable(rows, 2, size().columns));
+    },
+  });
+
+  addVerb(runs, {
+    usage: "get <run>",
+    summary: "One run with everything that it did",
+    async run(cli, [given = ""]) {
+      const id = await findRunId(cli.client, given);
+      const tree = await ask(cli.client.v1.runs[":id"].tree.$get({ param: { id } }));
+      if (cli.isJson) cli.printJson(tree);
+      else cli.print(showTree(tree, cli));
+    },
+  });
+
+  addVerb<WatchOptions>(runs, {
+    usage: "watch <run>",
+    summary: "Follow a run until it ends; Ctrl-C leaves it alone",
+    options: withTimeout,
+    async run(cli, [given = ""], { timeout }) {
+      await watchRun(cli, await findRunId(cli.client, given), timeout);
+    },
+  });
+
+  addVerb<WatchOptions & { title?: string; key?: string; watch?: boolean }>(runs, {
+    usage: "start <definition> [input...]",
+    summary: "Start a run; without input it is read from standard input",
+    options: (command) =>
+      withTimeout(
+        command
+          .option("--title <title>", "what lists show; else the first line of the input")
+          .option("--key <key>", "start only once: the same key again finds the first run")
+          .option("--watch", "follow the run"),
+      ),
+    async run(cli, [definition = "", ...words], { title, key, watch, timeout }) {
+      const input = await inputOf(cli, words);
+      const body = {
+        definition,
+        input,
+        ...(title === undefined ? {} : { title }),
+        ...(key === undefined ? {} : { key }),
+      };
+      const run = await ask(cli.client.v1.runs.$post({ header: {}, json: body }));
+      if (watch === true) return await watchRun(cli, run.id, timeout);
+      tellRun(cli, run, [`Started ${shortId(run.id)}. Follow it with: ./countersign runs watch ${shortId(run.id)}`]);
+    },
+  });
+
+  addVerb(runs, {
+    usage: "steer <run> [message...]",
+    summary: "Say something to a live run; it reads it before its next turn",
+    async run(cli, [given = "", ...words]) {
+      const message = await inputOf(cli, words);
+      const id = await findRunId(cli.client, given);
+      const sent = await ask(cli.client.v1.runs[":id"].steer.$post({ param: { id }, header: {}, json: { message } }));
+      if (cli.isJson) cli.printJson(sent);
+      else cli.print([`Queued as message ${sent.n}; the run reads it before its next turn.`]);
+    },
+  });
+
+  addVerb<{ reason?: string }>(runs, {
+    usage: "cancel <run>",
+    summary: "Cancel a run and all that it started",
+    options: (command) => command.option("--reason <text>", "why"),
+    async run(cli, [given = ""], { reason }) {
+      const id = await findRunId(cli.client, given);
+      const json = reason === undefined ? {} : { reason };
+      const run = await ask(cli.client.v1.runs[":id"].cancel.$post({ param: { id }, json }));
+      tellRun(cli, run, [`Canceled: ${makeVisible(run.title)}`]);
+    },
+  });
+}
+
+function withTimeout(command: Command): Command {
+  return command.option(
+    "--timeout <seconds>",
+    "stop following after so long, with exit code 5",
+    wholeNumber(1, 1_000_000),
+  );
+}
+
+function tellRun(cli: Cli, run: Run, lines: readonly string[]): void {
+  if (cli.isJson) cli.printJson(run);
+  else cli.print(lines);
+}
+
+async function inputOf({ terminal }: Cli, words: readonly string[]): Promise<string> {
+  if (words.length > 0) return words.join(" ");
+  const text = terminal.isInteractive ? "" : (await readAll(process.stdin)).trim();
+  if (text === "") throw new CliError("usage", "There is no text. Give it as arguments, or on standard input.");
+  return text;
+}
+
+function showTree(tree: RunTree, { terminal }: Pick<Cli, "terminal">): string[] {
+  const { style } = terminal;
+  const { run, entries, steers } = tree;
+  const status = statusOf(run, style);
+  const calls = entries.flatMap((entry) => entry.calls);
+  const unread = steers.filter((steer) => steer.state !== "read");
+  return [
+    `${style.bold(makeVisible(run.title))}  ${status.paint(status.text)}`,
+    style.dim(
+      `${makeVisible(run.definition)} version ${run.definitionVersion}, started by ${makeVisible(run.startedBy.name)} ${momentOf(run.createdAt)}`,
+    ),
+    style.dim(`${run.turns} turns, ${run.callCount} calls, ${run.inputTokens + run.outputTokens} tokens · ${run.id}`),
+    "",
+    ...entries.flatMap((entry) => [
+      ...showLogLine(entry, entry.calls, terminal),
+      ...entry.calls.flatMap((call) => call.log.flatMap((line) => showLogLine(line, [call], terminal))),
+    ]),
+    ...calls.flatMap((call) => (openCards(call).length === 0 ? [] : showWaiting(call, terminal))),
+    ...unread.map((steer) =>
+      style.dim(
+        `  · ${makeVisible(steer.author.name)} said, ${steer.state === "queued" ? "not read yet" : "too late"}: ${makeVisible(textOf(steer.message))}`,
+      ),
+    ),
+  ];
+}

@@ -1,0 +1,321 @@
+import { Writable } from "node:stream";
+import { testDatabase } from "@countersign/db/testing/test-database.ts";
+import { commitWithin } from "@countersign/engine/commit.ts";
+import { recordTurn } from "@countersign/engine/commits/record-turn.ts";
+import { aTurn, claimRun, givenGatedRun, givenRun } from "@countersign/engine/testing/fixtures.ts";
+import { pino } from "pino";
+import { afterAll, expect, test } from "vitest";
+import { type Answer, givenPeople, send, startTestServer } from "./testing/harness.ts";
+
+const { sql, url } = await testDatabase();
+const lines: string[] = [];
+const log = pino(
+  { level: "info" },
+  new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      lines.push(chunk.toString());
+      done();
+    },
+  }),
+);
+const server = await startTestServer(url, { log });
+afterAll(() => server.stop());
+
+interface Operation {
+  method: string;
+  path: string;
+}
+
+async function listOperations(): Promise<Operation[]> {
+  const { body } = await send(server, undefined, "GET", "/openapi.json");
+  const paths = body["paths"] as Record<string, Record<string, unknown>>;
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => ({ method: method.toUpperCase(), path })),
+  );
+}
+
+/** A body each route takes, so that what is refused is not the body. */
+const goodBodies: Record<string, object> = {
+  "/v1/runs": { definition: "agent", input: "go" },
+  "/v1/tasks": { title: "x" },
+  "/v1/runs/{id}/steer": { message: "x" },
+  "/v1/approvals/{id}/decision": { answer: "deny", argsDigest: "hash-of-args" },
+  "/v1/tasks/{id}/answer": { answer: "x" },
+  "/v1/kill": { scope: "workspace", reason: "x" },
+  "/v1/lift": { scope: "workspace" },
+};
+
+async function call(token: string | undefined, { method, path }: Operation, id: string): Promise<Answer> {
+  return await send(server, token, method, path.replace("{id}", id), {
+    headers: { "if-match": '"1"' },
+    ...(method === "POST" ? { body: goodBodies[path] ?? {} } : {}),
+  });
+}
+
+/** One hash over every row of every table. */
+async function hashDatabase(): Promise<string> {
+  const tables = await sql<{ name: string }[]>`
+    select quote_ident(tablename) as name from pg_tables where schemaname = 'public' order by 1`;
+  const hashes: unknown[] = [];
+  for (const { name } of tables) {
+    hashes.push(await sql.unsafe(`select md5(string_agg(t::text, '|' order by t::text)) as hash from ${name} t`));
+  }
+  return JSON.stringify(hashes);
+}
+
+function expectProblem(answer: Answer): void {
+  expect(answer.status).toBeGreaterThanOrEqual(400);
+  expect(answer.status).toBeLessThan(500);
+  expect(answer.headers.get("content-type")).toBe("application/problem+json");
+  expect(answer.body).toMatchObject({
+    type: `urn:countersign:problem:${answer.body.code}`,
+    status: answer.status,
+    title: expect.any(String) as string,
+    detail: expect.stringMatching(/./) as string,
+    requestId: answer.headers.get("x-request-id"),
+  });
+}
+
+test("the API describes itself as OpenAPI 3.1, every route with its refusals", async () => {
+  const { body } = await send(server, undefined, "GET", "/openapi.json");
+  expect(body["openapi"]).toBe("3.1.0");
+  const operations = await listOperations();
+  expect(operations.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual([
+    "GET /health/live",
+    "GET /health/ready",
+    "GET /v1/approvals",
+    "GET /v1/approvals/{id}",
+    "GET /v1/definitions",
+    "GET /v1/runs",
+    "GET /v1/runs/{id}",
+    "GET /v1/runs/{id}/log",
+    "GET /v1/runs/{id}/tree",
+    "GET /v1/tasks",
+    "GET /v1/tasks/{id}",
+    "POST /v1/approvals/{id}/decision",
+    "POST /v1/kill",
+    "POST /v1/lift",
+    "POST /v1/runs",
+    "POST /v1/runs/{id}/cancel",
+    "POST /v1/runs/{id}/steer",
+    "POST /v1/tasks",
+    "POST /v1/tasks/{id}/answer",
+    "POST /v1/tasks/{id}/confirm",
+    "POST /v1/tasks/{id}/dismiss",
+    "POST /v1/tasks/{id}/done",
+  ]);
+  expect(JSON.stringify(body)).toContain("#/components/schemas/Problem");
+});
+
+test("every route under /v1 refuses a request without a token", async () => {
+  const operations = (await listOperations()).filter(({ path }) => path.startsWith("/v1/"));
+  for (const operation of operations) {
+    const answer = await call(undefined, operation, crypto.randomUUID());
+    expectProblem(answer);
+    expect(answer).toMatchObject({ status: 401, body: { code: "unauthenticated" } });
+  }
+});
+
+test("every route with an id answers 404 to another workspace and for an unknown id, and changes nothing", async () => {
+  const world = await givenPeople(sql);
+  const foreign = await givenPeople(sql);
+  const { runId, approvalId } = await givenGatedRun(sql, world);
+  const [card] = await sql<{ id: string }[]>`select id from tasks where approval_id = ${approvalId}`;
+  const before = await hashDatabase();
+  const operations = (await listOperations()).filter(({ path }) => path.includes("{id}"));
+  expect(operations.length).toBeGreaterThan(10);
+  for (const operation of operations) {
+    for (const id of [runId, approvalId, card?.id ?? "", crypto.randomUUID()]) {
+      const answer = await call(foreign.tokens.admin, operation, id);
+      expectProblem(answer);
+      expect(answer).toMatchObject({ status: 404, body: { code: "not_found" } });
+    }
+  }
+  for (const path of ["/v1/runs", "/v1/approvals", "/v1/tasks"]) {
+    const listed = await send(server, foreign.tokens.admin, "GET", path);
+    expect(Object.values(listed.body)).toContainEqual([]);
+  }
+  expect(await hashDatabase()).toBe(before);
+});
+
+test("AZ59, UI19: no GET and no HEAD changes anything, with a session or without; a decision needs a POST", async () => {
+  const world = await givenPeople(sql);
+  const { runId, approvalId } = await givenGatedRun(sql, world, { expiresMs: 3_600_000 });
+  await sql`update approvals set expires_at = clock_timestamp() - interval '1 second' where id = ${approvalId}`;
+  const [card] = await sql<{ id: string }[]>`select id from tasks where approval_id = ${approvalId}`;
+  const before = await hashDatabase();
+  const operations = await listOperations();
+  for (const { path } of operations) {
+    for (const id of [runId, approvalId, card?.id ?? ""]) {
+      for (const token of [undefined, world.tokens.admin]) {
+        for (const method of ["GET", "HEAD", "GET", "HEAD"]) {
+          const answer = await send(server, token, method, path.replace("{id}", id));
+          expect(answer.status).toBeLessThan(500);
+        }
+      }
+    }
+  }
+  expect(await hashDatabase()).toBe(before);
+});
+
+test("whatever a body, an id or a query holds, the answer is a problem with a message, never a failure of the server", async () => {
+  const world = await givenPeople(sql);
+  const runId = await givenRun(sql, world);
+  const before = await hashDatabase();
+  const bodies: unknown[] = [
+    "",
+    "{",
+    '"text"',
+    "[]",
+    "null",
+    "1e999",
+    '{"__proto__": {"answer": "approve"}}',
+    `{"input": ${"[".repeat(100_000)}${"]".repeat(100_000)}}`,
+    { definition: 1, input: [], title: {}, message: null, answer: true, scope: "x", reason: 5 },
+    { definition: "a\0", input: "", message: "", answer: "\0", title: "\ud800", reason: "\0", scope: "run" },
+    { definition: "agent", input: "x", message: "x", answer: "deny", title: "x", scope: "app", reason: "x", more: 1 },
+    Buffer.from([0x7b, 0xff, 0xfe]).toString("latin1"),
+  ];
+  const operations = await listOperations();
+  for (const { method, path } of operations.filter(({ method }) => method === "POST")) {
+    // A route that takes no body ignores one.
+    if (path.endsWith("/done")) continue;
+    for (const body of bodies) {
+      const answer = await send(server, world.tokens.admin, method, path.replace("{id}", runId), {
+        body,
+        headers: { "if-match": '"1"' },
+      });
+      expectProblem(answer);
+    }
+    for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "text/json"]) {
+      const answer = await send(server, world.tokens.admin, method, path.replace("{id}", runId), {
+        body: "{}",
+        headers: { "content-type": type },
+      });
+      expectProblem(answer);
+      expect(answer).toMatchObject({ status: 415, body: { code: "unsupported_media_type" } });
+    }
+  }
+  for (const { method, path } of operations.filter(({ path }) => path.includes("{id}"))) {
+    for (const id of ["1", "null", "%27", "%zz", "%ff", `${runId}x`, "x".repeat(5_000)]) {
+      const answer = await call(world.tokens.admin, { method, path }, id);
+      expectProblem(answer);
+      expect(answer).toMatchObject({ status: 422, body: { code: "invalid_request" } });
+    }
+  }
+  for (const query of [
+    "limit=0",
+    "limit=-1",
+    "limit=1e9",
+    "limit=x",
+    "limit=NaN",
+    "status=odd",
+    `cursor=${"x".repeat(300)}`,
+  ]) {
+    for (const path of ["/v1/runs", "/v1/approvals", "/v1/tasks"]) {
+      expectProblem(await send(server, world.tokens.admin, "GET", `${path}?${query}`));
+    }
+  }
+  for (const query of ["after=-1", "after=99999999999", "wait=31", "wait=-1", "wait=Infinity", "limit=5000"]) {
+    expectProblem(await send(server, world.tokens.admin, "GET", `/v1/runs/${runId}/log?${query}`));
+  }
+  expectProblem(await send(server, world.tokens.admin, "GET", "/v1/tasks?section=%00"));
+  expectProblem(await send(server, world.tokens.admin, "PUT", `/v1/runs/${runId}`));
+  expectProblem(await send(server, world.tokens.admin, "GET", "/v1/nowhere"));
+  expect(await hashDatabase()).toBe(before);
+});
+
+test("a refused request names each wrong place", async () => {
+  const { tokens } = await givenPeople(sql);
+  const { body } = await send(server, tokens.admin, "POST", "/v1/runs", {
+    body: { definition: 1, title: "" },
+  });
+  const errors = body["errors"] as { path: string }[];
+  expect(errors.map(({ path }) => path).toSorted()).toEqual([
+    "json.definition",
+    "json.input",
+    "json.title",
+    "json.title",
+  ]);
+});
+
+test("a body over one megabyte is refused, declared or not", async () => {
+  const { tokens } = await givenPeople(sql);
+  const body = JSON.stringify({ title: "x".repeat(1_100_000) });
+  const declared = await send(server, tokens.admin, "POST", "/v1/tasks", { body });
+  expect(declared).toMatchObject({ status: 413, body: { code: "too_large" } });
+  const chunked = await fetch(`${server.url}/v1/tasks`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${tokens.admin}`, "content-type": "application/json" },
+    body: new Blob([body]).stream(),
+    duplex: "half",
+  });
+  expect(chunked.status).toBe(413);
+});
+
+test("the request id is the caller's where usable, else a new one, in the header, the problem and the log; no token is ever logged", async () => {
+  const { tokens } = await givenPeople(sql);
+  const given = await send(server, tokens.viewer, "GET", "/v1/nowhere?secret=s3cret", {
+    headers: { "x-request-id": "trace-1.a:b" },
+  });
+  expect(given.headers.get("x-request-id")).toBe("trace-1.a:b");
+  expect(given.body["requestId"]).toBe("trace-1.a:b");
+  const odd = await send(server, tokens.viewer, "GET", "/v1/runs", {
+    headers: { "x-request-id": 'a"b {}' },
+  });
+  expect(odd.headers.get("x-request-id")).toMatch(/^[\da-f-]{36}$/);
+  const logged = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(logged).toContainEqual(
+    expect.objectContaining({ requestId: "trace-1.a:b", path: "/v1/nowhere", status: 404 }),
+  );
+  expect(lines.join("")).not.toContain("cs_");
+  expect(lines.join("")).not.toContain("s3cret");
+});
+
+test("readiness asks for the database and for this version's migrations; liveness for neither", async () => {
+  expect(await send(server, undefined, "GET", "/health/live")).toMatchObject({
+    status: 200,
+    body: { status: "live" },
+  });
+  expect(await send(server, undefined, "GET", "/health/ready")).toMatchObject({
+    status: 200,
+    body: { status: "ready" },
+  });
+  const [last] = await sql<{ name: string }[]>`
+    delete from migrations where name = (select max(name) from migrations) returning name`;
+  const behind = await send(server, undefined, "GET", "/health/ready");
+  expect(behind).toMatchObject({ status: 503, body: { code: "not_ready" } });
+  expect(behind.body.detail).toContain(last?.name);
+  await sql`insert into migrations (name, sha256) values (${last?.name ?? ""}, '')`;
+});
+
+test("where the database does not answer the answer is 503, and liveness stays", async () => {
+  const lost = await startTestServer("postgres://nobody@127.0.0.1:1/none");
+  try {
+    expect(await send(lost, "cs_x", "GET", "/v1/runs")).toMatchObject({
+      status: 503,
+      body: { code: "database_unavailable" },
+    });
+    expect(await send(lost, undefined, "GET", "/health/ready")).toMatchObject({ status: 503 });
+    expect(await send(lost, undefined, "GET", "/health/live")).toMatchObject({ status: 200 });
+  } finally {
+    await lost.stop();
+  }
+});
+
+test("many readers who wait for a line hold no connection: others are answered meanwhile, and each reader gets the line", async () => {
+  const world = await givenPeople(sql);
+  const runId = await givenRun(sql, world);
+  const hold = await claimRun(sql, runId);
+  const path = `/v1/runs/${runId}/log?after=1&wait=20`;
+  const before = server.requests();
+  const waiting = Array.from({ length: 60 }, () => send(server, world.tokens.viewer, "GET", path));
+  await expect.poll(() => server.requests()).toBe(before + 60);
+  const startedAt = performance.now();
+  expect((await send(server, world.tokens.viewer, "GET", "/v1/tasks")).status).toBe(200);
+  expect(performance.now() - startedAt).toBeLessThan(3_000);
+  await commitWithin(sql, recordTurn, aTurn(hold, { output: '"done"' }));
+  for (const answer of await Promise.all(waiting)) {
+    expect(answer.body).toMatchObject({ lines: [{ seq: 2 }, { seq: 3 }], hasEnded: true });
+  }
+});

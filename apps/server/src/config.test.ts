@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { ConfigError, parseConfig } from "./config.ts";
+
+const databaseUrl = "postgres://me:s3cret@db.example/main";
+
+test("only the database has no default, and the result cannot be changed", () => {
+  const config = parseConfig({ DATABASE_URL: databaseUrl, PORT: "", HOME: "/root" });
+  expect(config).toEqual({
+    databaseUrl,
+    host: "127.0.0.1",
+    port: 7070,
+    publicUrl: undefined,
+    logLevel: "info",
+  });
+  expect(Object.isFrozen(config)).toBe(true);
+});
+
+test("all problems are reported at once, and no value is repeated", () => {
+  const environment = {
+    DATABASE_URL: "mysql://me:s3cret@db.example/main",
+    PORT: "70700",
+    LOG_LEVEL: "loud",
+    PUBLIC_URL: "ftp://example.org",
+  };
+  expect(() => parseConfig(environment)).toThrow(ConfigError);
+  let message = "";
+  try {
+    parseConfig(environment);
+  } catch (error) {
+    message = String(error);
+  }
+  for (const name of Object.keys(environment)) expect(message).toContain(`${name}: `);
+  expect(message).not.toContain("s3cret");
+  expect(() => parseConfig({})).toThrow("DATABASE_URL: is not set");
+});

@@ -1,0 +1,36 @@
+import { describe, expect, test } from "vitest";
+import { parseConfig } from "./config.ts";
+
+const DATABASE_URL = "postgres://user:secret@127.0.0.1/db";
+
+describe("the worker's configuration", () => {
+  test("needs only the database", () => {
+    const config = parseConfig({ DATABASE_URL });
+    expect(config).toMatchObject({
+      databaseDirectUrl: DATABASE_URL,
+      capacity: 64,
+      leaseMs: 30_000,
+      renewMs: 10_000,
+      maxClaims: 5,
+    });
+    expect(config.providers).toBeUndefined();
+    expect(Object.isFrozen(config)).toBe(true);
+  });
+
+  test("tells every problem at once, by name, and repeats no value", () => {
+    const parse = () =>
+      parseConfig({ DATABASE_URL: "mysql://user:secret@host", WORKER_CAPACITY: "many", PROVIDERS: "openai" });
+    expect(parse).toThrow(/DATABASE_URL[^]*PROVIDERS[^]*WORKER_CAPACITY/);
+    expect(parse).not.toThrow(/secret/);
+  });
+
+  test("says what is missing", () => {
+    expect(() => parseConfig({ DATABASE_URL: "" })).toThrow(/DATABASE_URL: is not set/);
+  });
+
+  test("refuses a lease that one lost renewal would lose", () => {
+    expect(() => parseConfig({ DATABASE_URL, LEASE_MS: "3000", RENEW_MS: "2000" })).toThrow(
+      /RENEW_MS: expected at most half/,
+    );
+  });
+});

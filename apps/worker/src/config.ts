@@ -1,0 +1,97 @@
+import { resolve } from "node:path";
+import { z } from "zod";
+
+const levels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+
+const databaseUrl = z.url({
+  protocol: /^postgres(ql)?$/,
+  error: "expected postgres://user:password@host/database",
+});
+
+function whole(least: number, most: number) {
+  return z.coerce.number({ error: "expected a number" }).int().min(least).max(most);
+}
+
+const schema = z
+  .object({
+    DATABASE_URL: databaseUrl,
+    DATABASE_DIRECT_URL: databaseUrl.optional(),
+    PROVIDERS: z.literal("fake", { error: "expected fake, or nothing" }).optional(),
+    COUNTERSIGN_DATA: z.string().min(1).optional(),
+    WORKER_CAPACITY: whole(1, 10_000).default(64),
+    LEASE_MS: whole(1_000, 3_600_000).default(30_000),
+    RENEW_MS: whole(100, 3_600_000).default(10_000),
+    SWEEP_MS: whole(50, 3_600_000).default(1_000),
+    POLL_MS: whole(50, 3_600_000).default(1_000),
+    MAX_CLAIMS: whole(1, 1_000).default(5),
+    SHUTDOWN_GRACE_MS: whole(0, 3_600_000).default(10_000),
+    LOG_LEVEL: z.enum(levels).default("info"),
+  })
+  .refine(({ LEASE_MS, RENEW_MS }) => RENEW_MS * 2 <= LEASE_MS, {
+    path: ["RENEW_MS"],
+    error: "expected at most half of LEASE_MS, so that one renewal may fail",
+  });
+
+/** Durations in milliseconds. */
+export interface WorkerConfig {
+  readonly databaseUrl: string;
+  /** Past any pooler: LISTEN needs a session of its own. The same as `databaseUrl` unless set. */
+  readonly databaseDirectUrl: string;
+  /** `fake` plays scripted scenarios; undefined where no provider of models is set up. */
+  readonly providers: "fake" | undefined;
+  /** Holds the key that opens secrets. */
+  readonly dataDir: string;
+  readonly capacity: number;
+  readonly leaseMs: number;
+  readonly renewMs: number;
+  readonly sweepMs: number;
+  readonly pollMs: number;
+  readonly maxClaims: number;
+  readonly graceMs: number;
+  readonly logLevel: (typeof levels)[number];
+}
+
+/** The environment cannot be used as it is; the message lists every problem. It repeats no value, since some are secret. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+const repositoryRoot = resolve(import.meta.dirname, "../../..");
+
+/**
+ * Reads the worker's configuration from environment variables. An empty variable counts as absent. The result is frozen.
+ * Throws ConfigError with all problems at once.
+ */
+export function parseConfig(environment: NodeJS.ProcessEnv): WorkerConfig {
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
+  const parsed = schema.safeParse(given);
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map((issue) => {
+      const name = issue.path.join(".");
+      return `  ${name}: ${given[name] === undefined ? "is not set; " : ""}${issue.message}`;
+    });
+    throw new ConfigError(
+      `The worker cannot start with this environment:\n${problems.join("\n")}\nSet these variables and start again.`,
+    );
+  }
+  const env = parsed.data;
+  return Object.freeze({
+    databaseUrl: env.DATABASE_URL,
+    databaseDirectUrl: env.DATABASE_DIRECT_URL ?? env.DATABASE_URL,
+    providers: env.PROVIDERS,
+    dataDir: resolve(env.COUNTERSIGN_DATA ?? resolve(repositoryRoot, ".countersign")),
+    capacity: env.WORKER_CAPACITY,
+    leaseMs: env.LEASE_MS,
+    renewMs: env.RENEW_MS,
+    sweepMs: env.SWEEP_MS,
+    pollMs: env.POLL_MS,
+    maxClaims: env.MAX_CLAIMS,
+    graceMs: env.SHUTDOWN_GRACE_MS,
+    logLevel: env.LOG_LEVEL,
+  });
+}
+
+/** The configuration of this process. */
+export function readConfig(): WorkerConfig {
+  return parseConfig(process.env);
+}

@@ -1,0 +1,48 @@
+import { createScriptedModel } from "@countersign/engine/scripted-model.ts";
+import type { Model } from "@countersign/engine/model.ts";
+import { pino } from "pino";
+import { ConfigError, readConfig, type WorkerConfig } from "./config.ts";
+import { describeError } from "./report.ts";
+import { registry } from "./scenarios.ts";
+import { work } from "./work.ts";
+
+/** Names of errors whose message says what the operator has to do. */
+const refusals = new Set(["BootRefusal", "BrokerError", "ConfigError", "KeysMissing"]);
+
+async function main(): Promise<void> {
+  const config = readConfig();
+  const log = pino({ level: config.logLevel, base: { process: "worker" } });
+  const worker = await work(config, chooseModel(config), log);
+  log.info({ capacity: config.capacity, model: config.providers }, "ready");
+
+  let isStopping = false;
+  const stop = async (signal: string): Promise<void> => {
+    if (isStopping) return;
+    isStopping = true;
+    log.info({ signal, inHand: worker.inHand() }, "stopping");
+    try {
+      await worker.stop();
+      log.info("stopped");
+    } catch (error) {
+      process.exitCode = 1;
+      log.error({ error: describeError(error, log) }, "the worker did not stop in good order");
+    }
+  };
+  process.on("SIGTERM", (signal) => void stop(signal));
+  process.on("SIGINT", (signal) => void stop(signal));
+}
+
+function chooseModel({ providers }: WorkerConfig): Model {
+  if (providers === "fake") return createScriptedModel(registry);
+  throw new ConfigError(
+    "The worker cannot start without a model: this version has no provider of one built in. Set PROVIDERS=fake to play the scripted scenarios of apps/worker/src/scenarios.",
+  );
+}
+
+try {
+  await main();
+} catch (error) {
+  const isRefusal = error instanceof Error && refusals.has(error.name);
+  console.error(isRefusal ? error.message : error);
+  process.exitCode = 1;
+}

@@ -1,0 +1,53 @@
+import type { EngineEvent } from "@countersign/engine/engine.ts";
+import type { Logger } from "pino";
+
+/** What each event means to whoever reads the log, and how loud it is. */
+const lines = {
+  "run.dropped": ["error", "a run was dropped; its lease runs out and it is taken up again"],
+  "run.failed": ["warn", "a run failed"],
+  "run.quarantined": ["error", "a run was claimed again and again without progress and waits for a person"],
+  "tool.failed": ["warn", "a tool failed with an error of its own"],
+  "claim.failed": ["warn", "looking for ready runs failed; the next look comes by itself"],
+  "lease.lost": ["warn", "a lease was lost; whoever holds the run now goes on with it"],
+  "sweep.failed": ["warn", "a sweep failed; the next one comes by itself"],
+  "bell.unavailable": ["warn", "the bell is not heard; ready runs are found by polling"],
+} as const satisfies Record<EngineEvent["kind"], readonly ["warn" | "error", string]>;
+
+/**
+ * Writes the engine's events as log lines with the run's id. Never contents: of an error the name, the code, and the
+ * message where it is one of ours; its stack only where the level is debug.
+ */
+export function createReport(log: Logger): (event: EngineEvent) => void {
+  return (event) => {
+    const [level, message] = lines[event.kind];
+    const { kind } = event;
+    const error = "error" in event && event.error !== undefined ? describeError(event.error, log) : undefined;
+    log[level](
+      {
+        event: kind,
+        ...("runId" in event ? { runId: event.runId } : {}),
+        ...("tool" in event ? { tool: event.tool } : {}),
+        ...(error === undefined ? {} : { error }),
+      },
+      message,
+    );
+  };
+}
+
+const ours = new Set([
+  "BootRefusal",
+  "BrokerError",
+  "CapabilityRefused",
+  "ConfigError",
+  "EngineError",
+  "TransactionAborted",
+]);
+
+/** What may be told of an error. A driver's or provider's message can quote a row or a request, so it is left out. */
+export function describeError(error: unknown, log: Pick<Logger, "isLevelEnabled">): object {
+  if (!(error instanceof Error)) return { name: typeof error };
+  const code = "code" in error && typeof error.code === "string" ? { code: error.code } : {};
+  const message = ours.has(error.name) ? { message: error.message } : {};
+  const stack = log.isLevelEnabled("debug") ? { stack: error.stack } : {};
+  return { name: error.name, ...code, ...message, ...stack };
+}

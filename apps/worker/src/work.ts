@@ -1,0 +1,90 @@
+import { hostname } from "node:os";
+import { bootCheckKeys } from "@countersign/broker/boot-check-keys.ts";
+import { createBroker } from "@countersign/broker/handles.ts";
+import { loadOrMakeKey, makeKeyring } from "@countersign/broker/keyring.ts";
+import { checkServer } from "@countersign/db/boot-check.ts";
+import { connect } from "@countersign/db/connect.ts";
+import { createBell, listenToBell } from "@countersign/engine/bell.ts";
+import { createCommitter } from "@countersign/engine/committer.ts";
+import { createDefinitions } from "@countersign/engine/definition.ts";
+import type { Engine } from "@countersign/engine/engine.ts";
+import type { Model } from "@countersign/engine/model.ts";
+import { registerTools } from "@countersign/engine/tools.ts";
+import { startWorker } from "@countersign/engine/worker.ts";
+import { catalog } from "@countersign/tools/catalog.ts";
+import type { Logger } from "pino";
+import type { WorkerConfig } from "./config.ts";
+import { createOpenCapability } from "./open-capability.ts";
+import { createReport } from "./report.ts";
+
+/** Secrets are stored that this worker could not open; the message names each. */
+export class KeysMissing extends Error {
+  override readonly name = "KeysMissing";
+}
+
+/** A worker that takes runs. */
+export interface RunningWorker {
+  /** How many runs are in hand. */
+  inHand(): number;
+  /** Afterwards nothing is claimed, every run is given back and no connection is open. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Checks the database and the keys, then works: claims ready runs, drives them, sweeps, and listens for the bell. When it
+ * resolves the worker has looked for work. Throws BootRefusal, BrokerError or KeysMissing, and then leaves nothing open.
+ */
+export async function work(config: WorkerConfig, model: Model, log: Logger): Promise<RunningWorker> {
+  const pool = (purpose: string, max: number) =>
+    connect(config.databaseUrl, { max, applicationName: `countersign worker${purpose}` });
+  const sql = pool("", 10);
+  const stragglers = pool(", waiting", 5);
+  const renewals = pool(", renewing", 2);
+  const endPools = () => Promise.all([sql.end(), stragglers.end(), renewals.end()]);
+
+  try {
+    await checkServer(sql);
+    const keyring = makeKeyring([await loadOrMakeKey(config.dataDir)]);
+    const keys = await bootCheckKeys(sql, keyring);
+    if (keys.kind === "keys_missing") throw new KeysMissing(keys.message);
+
+    const report = createReport(log);
+    const bell = createBell(config.databaseDirectUrl);
+    const engine: Engine = {
+      sql,
+      commit: createCommitter({ sql, stragglers, ring: bell.ring }),
+      tools: registerTools(catalog),
+      model,
+      definitionOf: createDefinitions(sql),
+      openCapability: createOpenCapability(createBroker({ sql, keyring })),
+      report,
+    };
+    const { capacity, leaseMs, renewMs, sweepMs, pollMs, maxClaims } = config;
+    const name = `${hostname()}:${process.pid}`;
+    const worker = startWorker(engine, {
+      name,
+      capacity,
+      leaseMs,
+      renewMs,
+      sweepMs,
+      pollMs,
+      maxClaims,
+      renewals,
+    });
+    const listener = listenToBell(config.databaseDirectUrl, sql, {
+      onRing: worker.wake,
+      onUnavailable: () => report({ kind: "bell.unavailable" }),
+    });
+    return {
+      inHand: worker.inHand,
+      async stop() {
+        await worker.stop(config.graceMs);
+        await Promise.all([listener.close(), bell.close()]);
+        await endPools();
+      },
+    };
+  } catch (error) {
+    await endPools();
+    throw error;
+  }
+}

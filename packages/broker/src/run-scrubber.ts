@@ -1,0 +1,93 @@
+import { createHash } from "node:crypto";
+import type { Queryable } from "@countersign/db/connect.ts";
+import { BrokerError } from "./broker-error.ts";
+import type { Keyring } from "./keyring.ts";
+import type { HeldValue } from "./needles.ts";
+import { openSecret } from "./open.ts";
+import { createScrubber, type Scrubber } from "./scrub.ts";
+import { sealedColumns, sealedRowOf, type SealedColumns } from "./secrets.ts";
+
+export interface ScrubbersOptions {
+  readonly sql: Queryable;
+  readonly keyring: Keyring;
+  /** What the process itself holds at the moment: opened secrets, its own configuration. */
+  readonly heldValues: () => readonly HeldValue[];
+}
+
+export interface Scrubbers {
+  /**
+   * A scrubber for everything that leaves a run: of each value it may have acquired, found again from its leases, so it
+   * is the same after a restart, and of what the process holds. To be asked for anew before each use: a run acquires more.
+   */
+  scrubberOf(runId: string): Promise<Scrubber>;
+}
+
+/** So many opened values and built scrubbers are kept; the longest unused go first. */
+const mostKept = 256;
+
+/** Scrubbers that share what they opened; for the worker alone. */
+export function createScrubbers({ sql, keyring, heldValues }: ScrubbersOptions): Scrubbers {
+  const opened = createCache<string | undefined>();
+  const built = createCache<Scrubber>();
+
+  async function scrubberOf(runId: string): Promise<Scrubber> {
+    const rows = await readAcquired(sql, runId);
+    const acquired = rows.flatMap((row) => {
+      const key = row.ciphertext.toString("base64");
+      const value = opened(key, () => open(keyring, row));
+      return value === undefined ? [] : [{ name: row.name, value }];
+    });
+    const values = [...acquired, ...heldValues()];
+    return built(hashOf(values), () => createScrubber(values));
+  }
+
+  return { scrubberOf };
+}
+
+/**
+ * Every version that a lease of the run may have lent: those of its capabilities that were current at some time since it
+ * began, also of a secret that was deleted since.
+ */
+async function readAcquired(sql: Queryable, runId: string): Promise<SealedColumns[]> {
+  return sql.unsafe<SealedColumns[]>(
+    `select distinct ${sealedColumns("v.capability")}
+       from runs r
+       join capability_leases l on l.call_id in (select c.id from tool_calls c where c.run_id = r.id)
+       join secrets s           on s.workspace_id = r.workspace_id
+       join secret_versions v   on v.secret_id = s.id and v.capability = l.capability
+      where r.id = $1::uuid
+        and not exists (
+              select from secret_versions w
+               where w.secret_id = v.secret_id and w.version > v.version and w.created_at <= r.created_at)`,
+    [runId],
+    { prepare: true },
+  );
+}
+
+function open(keyring: Keyring, row: SealedColumns): string | undefined {
+  const { identity, sealed } = sealedRowOf(row);
+  try {
+    return openSecret(keyring, identity, sealed);
+  } catch (error) {
+    // What does not open here was lent to nobody.
+    if (error instanceof BrokerError) return undefined;
+    throw error;
+  }
+}
+
+function hashOf(values: readonly HeldValue[]): string {
+  return createHash("sha256").update(JSON.stringify(values)).digest("base64");
+}
+
+/** Remembers the answers of the most recent keys. */
+function createCache<T>(): (key: string, make: () => T) => T {
+  const entries = new Map<string, T>();
+  return (key, make) => {
+    const value = entries.has(key) ? (entries.get(key) as T) : make();
+    entries.delete(key);
+    entries.set(key, value);
+    const oldest = entries.keys().next();
+    if (entries.size > mostKept && oldest.done !== true) entries.delete(oldest.value);
+    return value;
+  };
+}
