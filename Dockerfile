@@ -11,6 +11,7 @@ COPY packages/gate/package.json packages/gate/
 COPY packages/engine/package.json packages/engine/
 COPY packages/broker/package.json packages/broker/
 COPY packages/kb/package.json packages/kb/
+COPY packages/model/package.json packages/model/
 COPY packages/ops/package.json packages/ops/
 COPY packages/tools/package.json packages/tools/
 COPY apps/server/package.json apps/server/

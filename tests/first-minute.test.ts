@@ -72,6 +72,7 @@ describe("the first minute", { timeout: 120_000 }, () => {
     const watched = await cli("runs", "watch", run.id, "--timeout", "30");
     expect(watched).toMatchObject({ code: 0 });
     expect(watched.out).toContain("acquired mail.send");
+    expect(await cli("runs", "watch", question.run.id, "--timeout", "1")).toMatchObject({ code: 5 });
     const tree = await json<Tree>("runs", "get", run.id);
     const send = tree.entries.flatMap((entry) => entry.calls).filter((call) => call.tool === "mail.send");
     expect(send.map((call) => call.log.map((line) => line.content))).toEqual([

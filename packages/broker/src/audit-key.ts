@@ -65,13 +65,18 @@ export function parseAuditKey(text: string, origin: string): { key: AuditKey; pu
     jwk = privateJwk.parse(JSON.parse(text));
     privateKey = createPrivateKey({ key: jwk, format: "jwk" });
   } catch {
-    throw new BrokerError("key_invalid", `${origin} should hold a private key as a JWK with kty OKP, crv Ed25519, d and x.`);
+    throw new BrokerError(
+      "key_invalid",
+      `${origin} should hold a private key as a JWK with kty OKP, crv Ed25519, d and x.`,
+    );
   }
   const publicKey = createPublicKey(privateKey);
   const publicJwk = publicKey.export({ format: "jwk" });
   const x = publicJwk.x ?? "";
   const thumbprint = createHash("sha256").update(`{"crv":"Ed25519","kty":"OKP","x":"${x}"}`);
-  const chainKey = Buffer.from(hkdfSync("sha256", Buffer.from(jwk.d, "base64url"), x, "countersign.audit-chain.v1", 32));
+  const chainKey = Buffer.from(
+    hkdfSync("sha256", Buffer.from(jwk.d, "base64url"), x, "countersign.audit-chain.v1", 32),
+  );
   const key: AuditKey = {
     keyId: thumbprint.digest("base64url").slice(0, 16),
     link: (content) => createHmac("sha256", chainKey).update(content, "utf8").digest(),

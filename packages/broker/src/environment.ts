@@ -62,7 +62,10 @@ function plain(capability: string, name: string): Recognised {
 function fields(
   capability: string,
   variables: Readonly<Record<string, string>>,
-  { defaults = {}, together }: { readonly defaults?: Readonly<Record<string, number>>; readonly together?: readonly string[] } = {},
+  {
+    defaults = {},
+    together,
+  }: { readonly defaults?: Readonly<Record<string, number>>; readonly together?: readonly string[] } = {},
 ): Recognised {
   const entries = Object.entries(variables).map(([field, variable]) => ({
     field,

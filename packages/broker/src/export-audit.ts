@@ -8,7 +8,7 @@ const pageSize = 1_000;
  * with its number and hash. Read in pages, so it may run while rows are added; those that come meanwhile may be missing.
  */
 export async function* exportAudit(sql: Queryable, workspaceId: string): AsyncGenerator<string> {
-  for (let after = 0; ; ) {
+  for (let after = 0; ;) {
     const page = await sql.unsafe<(AuditRow & { seq: number; hash: string })[]>(
       `select c.seq, encode(c.hash, 'hex') as hash, ${auditColumns}
          from audit_chain c
@@ -24,7 +24,7 @@ export async function* exportAudit(sql: Queryable, workspaceId: string): AsyncGe
     if (last === undefined || page.length < pageSize) break;
     after = last.seq;
   }
-  for (let after = "0"; ; ) {
+  for (let after = "0"; ;) {
     const page = await sql.unsafe<AuditRow[]>(
       `select ${auditColumns}
          from audit a

@@ -21,7 +21,11 @@ describe("KN23: an error is told by code, status and host, and nothing of its ow
     ["of an expired certificate", { code: "CERT_HAS_EXPIRED" }, { code: "tls_failed" }],
     ["of a name that the certificate lacks", { code: "ERR_TLS_CERT_ALTNAME_INVALID" }, { code: "tls_failed" }],
     ["with a status", { status: 401 }, { code: "unauthorized", status: 401 }],
-    ["with a status in its response", { response: { status: 503, data: canary } }, { code: "server_failed", status: 503 }],
+    [
+      "with a status in its response",
+      { response: { status: 503, data: canary } },
+      { code: "server_failed", status: 503 },
+    ],
     ["with a status code", { statusCode: 429 }, { code: "rate_limited", status: 429 }],
     ["of a refused request", { status: 422 }, { code: "refused", status: 422 }],
     ["that nobody knows", { code: canary }, { code: "failed" }],
@@ -47,13 +51,19 @@ describe("KN23: an error is told by code, status and host, and nothing of its ow
 });
 
 test("what fetch throws is understood: nobody listening, an answer that is no HTTP, a time limit", async () => {
-  const server = createServer((_request, response) => response.socket?.end("not http\r\n\r\n"));
+  const server = createServer((request, response) => {
+    if (request.url !== "/silent") response.socket?.end("not http\r\n\r\n");
+  });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void server.close());
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
   const { port } = server.address() as AddressInfo;
   const thrownBy = (url: string, init: RequestInit = {}) => fetch(url, init).catch((error: unknown) => error);
   expect(describeFailure(await thrownBy(`http://127.0.0.1:${port}/`)).code).toBe("bad_answer");
-  expect(describeFailure(await thrownBy("http://127.0.0.1:9/", { signal: AbortSignal.timeout(0) })).code).toBe("timeout");
+  const signal = AbortSignal.timeout(20);
+  expect(describeFailure(await thrownBy(`http://127.0.0.1:${port}/silent`, { signal })).code).toBe("timeout");
   const closed = createServer();
   await new Promise<void>((resolve) => closed.listen(0, "127.0.0.1", resolve));
   const free = (closed.address() as AddressInfo).port;

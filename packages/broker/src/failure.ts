@@ -122,7 +122,7 @@ function findCode(error: unknown): FailureCode | undefined {
     const name = read(part, "name");
     if (name === "TimeoutError") return "timeout";
     if (name === "AbortError") return "aborted";
-    if (part instanceof SyntaxError) return "bad_answer";
+    if (name === "HTTPParserError" || part instanceof SyntaxError) return "bad_answer";
   }
   return undefined;
 }

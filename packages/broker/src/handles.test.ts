@@ -41,9 +41,7 @@ test("a handle gives its value to the body of use, and the body's answer to the 
   const outcome = await openOf(workspaceId);
   if (outcome.kind === "refused") throw new Error(outcome.message);
   expect(await outcome.handle.use(async (secret) => secret.length)).toBe(16);
-  await expect(
-    outcome.handle.use(() => Promise.reject(new Error("the body's own"))),
-  ).rejects.toThrow("the body's own");
+  await expect(outcome.handle.use(() => Promise.reject(new Error("the body's own")))).rejects.toThrow("the body's own");
 });
 
 test("however a handle is printed, it names its capability and never shows its value", async () => {
@@ -52,12 +50,7 @@ test("however a handle is printed, it names its capability and never shows its v
   const outcome = await openOf(workspaceId);
   if (outcome.kind === "refused") throw new Error(outcome.message);
   const { handle } = outcome;
-  for (const shown of [
-    String(handle),
-    handle.toString(),
-    inspect(handle),
-    JSON.parse(JSON.stringify(handle)),
-  ]) {
+  for (const shown of [String(handle), handle.toString(), inspect(handle), JSON.parse(JSON.stringify(handle))]) {
     expect(shown).toBe("[handle mail.send]");
   }
   const everything = [
@@ -161,8 +154,16 @@ describe("a handle that is open fails at its next use, and the refusal is in the
       "grant_revoked",
       ({ lease }) => sql`update capability_leases set revoked_at = clock_timestamp() where call_id = ${lease.callId}`,
     ],
-    ["once its grant is gone", "grant_revoked", ({ lease }) => sql`update runs set grants = '{}' where id = ${lease.runId}`],
-    ["once its lease is gone", "lease_missing", ({ lease }) => sql`delete from capability_leases where call_id = ${lease.callId}`],
+    [
+      "once its grant is gone",
+      "grant_revoked",
+      ({ lease }) => sql`update runs set grants = '{}' where id = ${lease.runId}`,
+    ],
+    [
+      "once its lease is gone",
+      "lease_missing",
+      ({ lease }) => sql`delete from capability_leases where call_id = ${lease.callId}`,
+    ],
     [
       "once its secret is deleted",
       "secret_missing",
@@ -183,7 +184,11 @@ describe("a handle that is open fails at its next use, and the refusal is in the
       ({ lease }) =>
         sql`update tool_calls set status = 'done', finished_at = clock_timestamp() where id = ${lease.callId}`,
     ],
-    ["once its run is in other hands", "call_ended", ({ lease }) => sql`update runs set epoch = 2 where id = ${lease.runId}`],
+    [
+      "once its run is in other hands",
+      "call_ended",
+      ({ lease }) => sql`update runs set epoch = 2 where id = ${lease.runId}`,
+    ],
     [
       "once its call was begun again",
       "call_ended",

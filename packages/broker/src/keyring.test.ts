@@ -51,10 +51,7 @@ describe("the key folder", () => {
     const run = () => promisify(execFile)(process.execPath, ["--input-type=module", "-e", script]);
     const starts = await Promise.all(Array.from({ length: 6 }, run));
     const inside = await Promise.all(Array.from({ length: 20 }, () => loadOrMakeKey(folder)));
-    const ids = new Set([
-      ...starts.map((start) => start.stdout.trim()),
-      ...inside.map((key) => key.publicKey.keyId),
-    ]);
+    const ids = new Set([...starts.map((start) => start.stdout.trim()), ...inside.map((key) => key.publicKey.keyId)]);
     expect([...ids]).toEqual([(await readPublicKey(folder)).keyId]);
     expect(await readdir(folder)).toHaveLength(2);
   });
@@ -64,8 +61,7 @@ describe("the key folder", () => {
       const place = join(folder, String(round));
       const keys = await Promise.all(
         Array.from({ length: 8 }, async (_, at) => {
-          for (let turn = 0; turn < at * 3; turn++)
-            await new Promise((resolve) => setImmediate(resolve));
+          for (let turn = 0; turn < at * 3; turn++) await new Promise((resolve) => setImmediate(resolve));
           return loadOrMakeKey(place);
         }),
       );
@@ -131,10 +127,7 @@ describe("a private key", () => {
 
   test("is refused in any other form, naming where it was found and never quoting it", () => {
     const jwk = parsePrivateKey(raw.toString("base64"), "KEY").key.export({ format: "jwk" });
-    const otherX = parsePrivateKey(
-      Buffer.alloc(32, 7).toString("base64"),
-      "KEY",
-    ).publicKey.raw.toString("base64url");
+    const otherX = parsePrivateKey(Buffer.alloc(32, 7).toString("base64"), "KEY").publicKey.raw.toString("base64url");
     const wrong = [
       "",
       "ab",

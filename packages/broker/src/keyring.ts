@@ -1,9 +1,4 @@
-import {
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  type KeyObject,
-} from "node:crypto";
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { link, mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
@@ -50,10 +45,7 @@ export function parsePrivateKey(text: string, origin: string): BrokerPrivateKey 
   try {
     value = JSON.parse(trimmed);
   } catch {
-    throw new BrokerError(
-      "key_invalid",
-      `${origin} should hold a private key as a JWK, but is not JSON.`,
-    );
+    throw new BrokerError("key_invalid", `${origin} should hold a private key as a JWK, but is not JSON.`);
   }
   const parsed = privateJwk.safeParse(value);
   if (!parsed.success) {
@@ -63,10 +55,7 @@ export function parsePrivateKey(text: string, origin: string): BrokerPrivateKey 
     );
   }
   const privateKey = privateKeyOf(Buffer.from(parsed.data.d, "base64url"), origin);
-  if (
-    parsed.data.x !== undefined &&
-    !Buffer.from(parsed.data.x, "base64url").equals(privateKey.publicKey.raw)
-  ) {
+  if (parsed.data.x !== undefined && !Buffer.from(parsed.data.x, "base64url").equals(privateKey.publicKey.raw)) {
     throw new BrokerError("key_invalid", `${origin} holds a JWK whose x does not belong to its d.`);
   }
   return privateKey;

@@ -32,23 +32,12 @@ function flipBit(bytes: Buffer, at: number): Buffer {
 
 describe("a sealed secret", () => {
   test("opens with the private key to exactly what was sealed", () => {
-    expect(openSecret(ring, identity, sealSecret(key.publicKey, identity, plaintext))).toBe(
-      plaintext,
-    );
+    expect(openSecret(ring, identity, sealSecret(key.publicKey, identity, plaintext))).toBe(plaintext);
   });
 
   test("never looks the same twice and nowhere shows its text", () => {
-    const [one, two] = [
-      sealSecret(key.publicKey, identity, plaintext),
-      sealSecret(key.publicKey, identity, plaintext),
-    ];
-    for (const part of [
-      "ephemeralPublicKey",
-      "sealedDataKey",
-      "dataKeyNonce",
-      "nonce",
-      "ciphertext",
-    ] as const) {
+    const [one, two] = [sealSecret(key.publicKey, identity, plaintext), sealSecret(key.publicKey, identity, plaintext)];
+    for (const part of ["ephemeralPublicKey", "sealedDataKey", "dataKeyNonce", "nonce", "ciphertext"] as const) {
       expect(one[part].equals(two[part])).toBe(false);
       expect(one[part].includes("hunter2")).toBe(false);
     }
@@ -74,14 +63,7 @@ describe("a sealed secret", () => {
   });
 
   test("KN27: any set of parts copied from another row does not open", () => {
-    const parts = [
-      "keyId",
-      "ephemeralPublicKey",
-      "sealedDataKey",
-      "dataKeyNonce",
-      "nonce",
-      "ciphertext",
-    ] as const;
+    const parts = ["keyId", "ephemeralPublicKey", "sealedDataKey", "dataKeyNonce", "nonce", "ciphertext"] as const;
     const mine = sealSecret(key.publicKey, identity, plaintext);
     const theirs = sealSecret(
       otherKey.publicKey,
@@ -89,25 +71,15 @@ describe("a sealed secret", () => {
       plaintext,
     );
     for (let set = 1; set < 2 ** parts.length; set++) {
-      const copied = parts
-        .filter((_part, at) => (set & (1 << at)) !== 0)
-        .map((part) => [part, theirs[part]]);
+      const copied = parts.filter((_part, at) => (set & (1 << at)) !== 0).map((part) => [part, theirs[part]]);
       const mixed: SealedSecret = { ...mine, ...Object.fromEntries(copied) };
-      expect(() => openSecret(ring, identity, mixed)).toThrow(
-        expect.objectContaining({ code: "secret_unreadable" }),
-      );
+      expect(() => openSecret(ring, identity, mixed)).toThrow(expect.objectContaining({ code: "secret_unreadable" }));
     }
   });
 
   test("does not open after a change of any one byte of any part", () => {
     const sealed = sealSecret(key.publicKey, identity, plaintext);
-    for (const part of [
-      "ephemeralPublicKey",
-      "sealedDataKey",
-      "dataKeyNonce",
-      "nonce",
-      "ciphertext",
-    ] as const) {
+    for (const part of ["ephemeralPublicKey", "sealedDataKey", "dataKeyNonce", "nonce", "ciphertext"] as const) {
       for (let at = 0; at < sealed[part].length; at++) {
         const changed = { ...sealed, [part]: flipBit(sealed[part], at) };
         expect(() => openSecret(ring, identity, changed)).toThrow(
@@ -119,13 +91,7 @@ describe("a sealed secret", () => {
 
   test("does not open with parts cut short, emptied, or an ephemeral key of small order", () => {
     const sealed = sealSecret(key.publicKey, identity, plaintext);
-    for (const part of [
-      "ephemeralPublicKey",
-      "sealedDataKey",
-      "dataKeyNonce",
-      "nonce",
-      "ciphertext",
-    ] as const) {
+    for (const part of ["ephemeralPublicKey", "sealedDataKey", "dataKeyNonce", "nonce", "ciphertext"] as const) {
       for (const cut of [
         Buffer.alloc(0),
         sealed[part].subarray(0, -1),
@@ -173,9 +139,7 @@ describe("sealing refuses", () => {
     expect(() => sealSecret(key.publicKey, identity, "🔑🔑🔑🔑")).toThrow(
       expect.objectContaining({ code: "secret_too_short" }),
     );
-    expect(openSecret(ring, identity, sealSecret(key.publicKey, identity, "12345678"))).toBe(
-      "12345678",
-    );
+    expect(openSecret(ring, identity, sealSecret(key.publicKey, identity, "12345678"))).toBe("12345678");
   });
 
   test("text that would come back changed", () => {

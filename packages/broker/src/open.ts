@@ -18,11 +18,7 @@ import {
  * name, workspace, capability, version or key id were changed or taken from another row throws
  * `secret_unreadable`. Throws `key_unknown` when its key is not in the ring.
  */
-export function openSecret(
-  keyring: Keyring,
-  identity: SecretIdentity,
-  sealed: SealedSecret,
-): string {
+export function openSecret(keyring: Keyring, identity: SecretIdentity, sealed: SealedSecret): string {
   const { keyId } = sealed;
   const privateKey = keyring.get(keyId);
   if (privateKey === undefined) {
@@ -42,12 +38,7 @@ export function openSecret(
       sealed.sealedDataKey,
     );
     if (dataKey.length !== keyLength) throw new RangeError("data key length");
-    const plaintext = decrypt(
-      dataKey,
-      sealed.nonce,
-      additionalData("secret", identity, keyId),
-      sealed.ciphertext,
-    );
+    const plaintext = decrypt(dataKey, sealed.nonce, additionalData("secret", identity, keyId), sealed.ciphertext);
     for (const used of [agreed, sealingKey, dataKey]) used.fill(0);
     return plaintext.toString("utf8");
   } catch {
@@ -60,8 +51,7 @@ export function openSecret(
 }
 
 function decrypt(key: Buffer, nonce: Buffer, bound: Buffer, ciphertext: Buffer): Buffer {
-  if (nonce.length !== nonceLength || ciphertext.length < tagLength)
-    throw new RangeError("sealed part length");
+  if (nonce.length !== nonceLength || ciphertext.length < tagLength) throw new RangeError("sealed part length");
   const decipher = createDecipheriv(cipherName, key, nonce, { authTagLength: tagLength });
   decipher.setAAD(bound);
   decipher.setAuthTag(ciphertext.subarray(-tagLength));

@@ -104,10 +104,10 @@ async function followRedirects(
       return { kind: "failed", failure: describeFailure(error, hop.url.hostname) };
     }
     const location = isRedirect(response.status) ? response.headers.get("location") : null;
-    if (location === null)
-      return { kind: "answered", response, url: hop.url.href, hasCredential: hop.hasCredential };
+    if (location === null) return { kind: "answered", response, url: hop.url.href, hasCredential: hop.hasCredential };
     await response.body?.cancel().catch(() => undefined);
-    if (redirects >= maxRedirects) return refused("too_many_redirects", `${url.hostname} redirects more than ${maxRedirects} times`);
+    if (redirects >= maxRedirects)
+      return refused("too_many_redirects", `${url.hostname} redirects more than ${maxRedirects} times`);
     const next = nextHop(hop, response.status, location, injected);
     if ("kind" in next) return next;
     hop = next;
@@ -120,7 +120,10 @@ function checkDestination(url: URL, hosts: AllowedHosts): OutboundOutcome | unde
   if (url.username !== "" || url.password !== "")
     return refused("url_invalid", "the URL holds a login of its own, which is not sent beside a credential");
   if (!isAllowedHost(hosts, url.hostname))
-    return refused("host_not_allowed", `the credential is not for ${url.hostname}; it is for ${hosts.join(", ") || "no host"}`);
+    return refused(
+      "host_not_allowed",
+      `the credential is not for ${url.hostname}; it is for ${hosts.join(", ") || "no host"}`,
+    );
   if (url.protocol === "http:" && !isLoopbackHost(url.hostname))
     return refused("tls_required", `the credential is sent to ${url.hostname} over https only`);
   return undefined;
@@ -143,7 +146,8 @@ function nextHop(
   const headers = new Headers(hop.headers);
   if (!isSameOrigin) for (const name of [...ofOrigin, ...injected]) headers.delete(name);
   // As browsers do: a form that was answered with "see there" is not sent again.
-  const becomesGet = (status === 303 && hop.method !== "HEAD") || ((status === 301 || status === 302) && hop.method === "POST");
+  const becomesGet =
+    (status === 303 && hop.method !== "HEAD") || ((status === 301 || status === 302) && hop.method === "POST");
   if (becomesGet) for (const name of ["content-type", "content-length", "content-encoding"]) headers.delete(name);
   return {
     url,

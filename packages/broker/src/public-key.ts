@@ -47,10 +47,7 @@ export function parsePublicKey(text: string, origin: string): BrokerPublicKey {
   }
   const raw = Buffer.from(parsed.data.x, "base64url");
   if (raw.length !== 32) {
-    throw new BrokerError(
-      "key_invalid",
-      `${origin} should hold an X25519 key of 32 bytes, found ${raw.length}.`,
-    );
+    throw new BrokerError("key_invalid", `${origin} should hold an X25519 key of 32 bytes, found ${raw.length}.`);
   }
   return publicKeyOf(raw);
 }

@@ -13,6 +13,7 @@ describe("AZ62: a display copy shows no", () => {
     ["basic login", "Authorization: Basic dXNlcjpwYXNzd29yZA==", "dXNlcjpwYXNzd29yZA"],
     ["token of another scheme", "Authorization: token 0123456789abcdef", "0123456789abcdef"],
     ["login in a URL", "postgres://admin:hunter2@db.example.com/x", "hunter2"],
+    ["login in a URL whose password has an at sign", "amqp://admin:hun@ter2@mq.example.com", "ter2"],
     ["token in a URL", "https://0123456789abcdef@git.example.com/r.git", "0123456789abcdef"],
     ["cookie", "Cookie: sid=0123456789; theme=dark\nnext", "0123456789"],
     ["set cookie", "set-cookie: sid=0123456789; HttpOnly", "0123456789"],
@@ -62,10 +63,31 @@ test.each([
 
 test("a copy of a copy is the copy", () => {
   fc.assert(
-    fc.property(fc.string({ unit: fc.oneof(fc.constantFrom("Bearer ", "Cookie: ", "https://", "a:b@", "password=", "xoxb-", "sk-", "12345678", " ", "\n", "\""), fc.string({ maxLength: 3 })), maxLength: 30 }), (text) => {
-      const once = redactShapes(text);
-      expect(redactShapes(once).length).toBeLessThanOrEqual(once.length + 200);
-    }),
+    fc.property(
+      fc.string({
+        unit: fc.oneof(
+          fc.constantFrom(
+            "Bearer ",
+            "Cookie: ",
+            "https://",
+            "a:b@",
+            "password=",
+            "xoxb-",
+            "sk-",
+            "12345678",
+            " ",
+            "\n",
+            '"',
+          ),
+          fc.string({ maxLength: 3 }),
+        ),
+        maxLength: 30,
+      }),
+      (text) => {
+        const once = redactShapes(text);
+        expect(redactShapes(once)).toBe(once);
+      },
+    ),
   );
 });
 

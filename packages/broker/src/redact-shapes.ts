@@ -12,19 +12,24 @@ const shapes: readonly Shape[] = [
     pattern: /-----BEGIN ([A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?)-----[^-]{0,20000}(?:-----END \1-----|$)/g,
     replacement: "[redacted private key]",
   },
-  { pattern: /\b([A-Za-z][A-Za-z0-9+.-]{0,30}:\/\/)[^\s/?#@"'<>]{1,512}@/g, replacement: "$1[redacted login]@" },
+  {
+    pattern: /\b([A-Za-z][A-Za-z0-9+.-]{0,30}:\/\/)(?!\[redacted)[^\s/?#"'<>]{1,512}@/g,
+    replacement: "$1[redacted login]@",
+  },
   {
     pattern: /\b((?:set-)?cookie["']?\s{0,8}[:=]\s{0,8}["']?)[^\r\n"']{1,4096}/gi,
     replacement: "$1[redacted cookie]",
   },
   {
-    pattern: /\b((?:proxy-)?authorization["']?\s{0,8}[:=]\s{0,8}["']?(?:[A-Za-z][\w-]{0,30} +)?)[^\s"',;]{4,8192}/gi,
+    pattern:
+      /\b((?:proxy-)?authorization["']?\s{0,8}[:=]\s{0,8}["']?(?![A-Za-z][\w-]{0,30} +\[redacted)(?:[A-Za-z][\w-]{0,30} +)?)(?!\[redacted)[^\s"',;]{4,8192}/gi,
     replacement: "$1[redacted credential]",
   },
   { pattern: /\b(bearer +)[A-Za-z0-9._~+/=-]{8,8192}/gi, replacement: "$1[redacted token]" },
   { pattern: /\b(basic +)[A-Za-z0-9+/_-]{12,4096}={0,2}(?![A-Za-z])/gi, replacement: "$1[redacted login]" },
   {
-    pattern: /\b((?:x-)?(?:api[_-]?key|access[_-]?token|refresh[_-]?token|auth[_-]?token|client[_-]?secret|password|passwd)["']?\s{0,8}[:=]\s{0,8}["']?)[^\s"'&,;<>]{6,8192}/gi,
+    pattern:
+      /\b((?:x-)?(?:api[_-]?key|access[_-]?token|refresh[_-]?token|auth[_-]?token|client[_-]?secret|password|passwd)["']?\s{0,8}[:=]\s{0,8}["']?)(?!\[redacted)[^\s"'&,;<>]{6,8192}/gi,
     replacement: "$1[redacted credential]",
   },
   { pattern: /\b(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{16}\b/g, replacement: "[redacted AWS key]" },

@@ -51,7 +51,10 @@ test("a refresh that fails gives its turn to the next at once", async () => {
   const stale = await givenToken();
   const failing = () => Promise.reject(new Error("the provider said no"));
   await expect(refreshSecret(sql, key.publicKey, stale, failing)).rejects.toThrow("the provider said no");
-  expect(await refreshSecret(sql, key.publicKey, stale, async () => "token-two")).toEqual({ kind: "newer", isOurs: true });
+  expect(await refreshSecret(sql, key.publicKey, stale, async () => "token-two")).toEqual({
+    kind: "newer",
+    isOurs: true,
+  });
 });
 
 test("a refresh whose process died is taken over when its time has passed", async () => {

@@ -22,8 +22,7 @@ export interface RefreshOptions {
 
 export type RefreshOutcome =
   /** A newer version is stored, from this caller's refresh or somebody else's: open the capability again. */
-  | { readonly kind: "newer"; readonly isOurs: boolean }
-  | { readonly kind: "secret_missing" | "timeout" };
+  { readonly kind: "newer"; readonly isOurs: boolean } | { readonly kind: "secret_missing" | "timeout" };
 
 /**
  * Afterwards the secret has a newer version than the stale one. `refresh` asks the provider for the new value, in one

@@ -84,10 +84,7 @@ test("two processes that rotate at once seal each row once", async () => {
   const ring = ringOf(old, fresh);
   const elsewhere = connect(url, { max: 2 });
   onTestFinished(() => elsewhere.end());
-  await Promise.all([
-    resealSecrets(sql, ring, fresh.publicKey),
-    resealSecrets(elsewhere, ring, fresh.publicKey),
-  ]);
+  await Promise.all([resealSecrets(sql, ring, fresh.publicKey), resealSecrets(elsewhere, ring, fresh.publicKey)]);
   expect(await keysOf(workspaceId)).toEqual({ [fresh.publicKey.keyId]: 4 });
   const resealed = (await auditOf(sql, workspaceId)).filter((line) => line.includes("secret.resealed"));
   expect(resealed).toHaveLength(4);
@@ -149,7 +146,8 @@ test("a put that holds its key is waited for by the retirement, which then count
     retirement.catch(() => undefined);
     for (;;) {
       await tx`select pg_stat_clear_snapshot()`;
-      const waiting = await tx`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      const waiting =
+        await tx`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
       if (waiting.length > 0) break;
     }
     await tx`
@@ -168,7 +166,14 @@ test("earlier and deleted versions are pruned once no live run could have acquir
   await sql`update runs set status = 'completed', finished_at = clock_timestamp() where id = ${lease.runId}`;
   await pruneVersions(sql);
   expect(await keysOf(workspaceId)).toEqual({ [old.publicKey.keyId]: 2 });
-  expect(await putSecret(sql, old.publicKey, { workspaceId, name: "crm.write", capability: "crm.write", value: "revived-value" })).toMatchObject({
+  expect(
+    await putSecret(sql, old.publicKey, {
+      workspaceId,
+      name: "crm.write",
+      capability: "crm.write",
+      value: "revived-value",
+    }),
+  ).toMatchObject({
     version: 2,
   });
 });

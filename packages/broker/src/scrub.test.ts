@@ -7,7 +7,12 @@ import { createScrubber } from "./scrub.ts";
 const canary = 'canary/+"\n-ö😀 value';
 
 /** Texts as tools and servers write them: words, punctuation, other scripts, halves of pairs. */
-const anyText = fc.string({ unit: fc.oneof(fc.string({ unit: "grapheme", minLength: 1, maxLength: 1 }), fc.constantFrom(..." \"\\/%+\n\r\0{}[]:=&ab0", "\ud800")) });
+const anyText = fc.string({
+  unit: fc.oneof(
+    fc.string({ unit: "grapheme", minLength: 1, maxLength: 1 }),
+    fc.constantFrom(...' "\\/%+\n\r\0{}[]:=&ab0', "\ud800"),
+  ),
+});
 
 /** Secret values: eight characters or more, from a small alphabet too, so that they overlap one another and themselves. */
 const secretText = fc
@@ -28,10 +33,15 @@ const poisoned = secrets.chain((values) => {
   const part = fc.oneof(
     anyText,
     fc.constantFrom(...forms),
-    fc.tuple(fc.constantFrom(...forms), fc.nat(50)).map(([form, cut]) => form.slice(0, form.length - (cut % form.length))),
+    fc
+      .tuple(fc.constantFrom(...forms), fc.nat(50))
+      .map(([form, cut]) => form.slice(0, form.length - (cut % form.length))),
     fc.tuple(fc.constantFrom(...forms), fc.nat(50)).map(([form, cut]) => form.slice(cut % form.length)),
   );
-  return fc.record({ values: fc.constant(values), text: fc.array(part, { maxLength: 8 }).map((parts) => parts.join("")) });
+  return fc.record({
+    values: fc.constant(values),
+    text: fc.array(part, { maxLength: 8 }).map((parts) => parts.join("")),
+  });
 });
 
 const cuts = fc.array(fc.nat(30), { maxLength: 60 });
@@ -124,14 +134,20 @@ test("text without a value comes back as it was, whole or in pieces", () => {
 test("the finder sees each needle wherever it begins, as a plain search does", () => {
   const needle = fc.string({ unit: fc.constantFrom("a", "b"), minLength: 8, maxLength: 11 });
   fc.assert(
-    fc.property(fc.array(needle, { maxLength: 6 }), fc.string({ unit: fc.constantFrom("a", "b"), maxLength: 80 }), (texts, text) => {
-      const starts = new Map<number, number>();
-      for (const one of texts)
-        for (let at = text.indexOf(one); at !== -1; at = text.indexOf(one, at + 1))
-          starts.set(at, Math.max(starts.get(at) ?? 0, at + one.length));
-      const found = createFinder(texts.map((one) => ({ text: one, name: "n" }))).find(text);
-      expect(new Map(found.map(({ start, end }) => [start, end]))).toEqual(new Map([...starts].toSorted(([a], [b]) => a - b)));
-    }),
+    fc.property(
+      fc.array(needle, { maxLength: 6 }),
+      fc.string({ unit: fc.constantFrom("a", "b"), maxLength: 80 }),
+      (texts, text) => {
+        const starts = new Map<number, number>();
+        for (const one of texts)
+          for (let at = text.indexOf(one); at !== -1; at = text.indexOf(one, at + 1))
+            starts.set(at, Math.max(starts.get(at) ?? 0, at + one.length));
+        const found = createFinder(texts.map((one) => ({ text: one, name: "n" }))).find(text);
+        expect(new Map(found.map(({ start, end }) => [start, end]))).toEqual(
+          new Map([...starts].toSorted(([a], [b]) => a - b)),
+        );
+      },
+    ),
   );
 });
 
@@ -157,7 +173,12 @@ describe("a secret that is JSON", () => {
   test("does not take out where it is for, nor a login that is the sender's address", () => {
     const text = "smtp.example.com:587 from agent@example.com";
     expect(scrubber.scrub(text)).toBe(text);
-    const same = JSON.stringify({ host: "h", user: "agent@example.com", pass: "the-password", from: "agent@example.com" });
+    const same = JSON.stringify({
+      host: "h",
+      user: "agent@example.com",
+      pass: "the-password",
+      from: "agent@example.com",
+    });
     expect(createScrubber([{ name: "mail.send", value: same }]).scrub(text)).toBe(text);
   });
 });
@@ -182,9 +203,13 @@ test("a stream passes on at once what cannot be the beginning of a value, and do
 });
 
 test("a megabyte is scrubbed of many values in a moment", () => {
-  const values = Array.from({ length: 40 }, (_, at) => ({ name: `s${at}`, value: `token-${at}-${"x".repeat(at)}-${at * 7919}` }));
+  const values = Array.from({ length: 40 }, (_, at) => ({
+    name: `s${at}`,
+    value: `token-${at}-${"x".repeat(at)}-${at * 7919}`,
+  }));
   const scrubber = createScrubber(values);
-  const line = "2026-11-30T06:29:24Z GET /api/items?page=12 200 in 31 ms, token-ring, {\"id\": 1234567, \"name\": \"Ann Example\"}\n";
+  const line =
+    '2026-11-30T06:29:24Z GET /api/items?page=12 200 in 31 ms, token-ring, {"id": 1234567, "name": "Ann Example"}\n';
   const text = line.repeat(10_000);
   const start = performance.now();
   expect(scrubber.scrub(text)).toBe(text);

@@ -25,7 +25,9 @@ export async function sealAudit(sql: Sql, key: AuditKey): Promise<SealOutcome> {
     const last = rows.at(-1);
     if (last === undefined) return { kind: "sealed", rows: 0, hasMore: false };
     await chain(tx, key, rows);
-    await tx.unsafe(`update audit_progress set xid = $1::xid8, id = $2::bigint`, [last.xid, last.id], { prepare: true });
+    await tx.unsafe(`update audit_progress set xid = $1::xid8, id = $2::bigint`, [last.xid, last.id], {
+      prepare: true,
+    });
     return { kind: "sealed", rows: rows.length, hasMore: rows.length === batchSize };
   });
 }

@@ -22,33 +22,19 @@ const shortestSecret = 8;
  * agreement between a key made for it and the broker's public key.
  * Throws `secret_too_short` under 8 characters, `secret_not_text` for text that UTF-8 cannot hold.
  */
-export function sealSecret(
-  publicKey: BrokerPublicKey,
-  identity: SecretIdentity,
-  plaintext: string,
-): SealedSecret {
+export function sealSecret(publicKey: BrokerPublicKey, identity: SecretIdentity, plaintext: string): SealedSecret {
   checkSecretText(identity.name, plaintext);
   const { keyId } = publicKey;
   const dataKey = randomBytes(keyLength);
   const nonce = makeNonce();
-  const ciphertext = encrypt(
-    dataKey,
-    nonce,
-    additionalData("secret", identity, keyId),
-    Buffer.from(plaintext, "utf8"),
-  );
+  const ciphertext = encrypt(dataKey, nonce, additionalData("secret", identity, keyId), Buffer.from(plaintext, "utf8"));
 
   const ephemeral = generateKeyPairSync("x25519");
   const ephemeralPublicKey = rawPublicKey(ephemeral.publicKey);
   const agreed = diffieHellman({ privateKey: ephemeral.privateKey, publicKey: publicKey.key });
   const sealingKey = deriveSealingKey(agreed, ephemeralPublicKey, publicKey.raw);
   const dataKeyNonce = makeNonce();
-  const sealedDataKey = encrypt(
-    sealingKey,
-    dataKeyNonce,
-    additionalData("data-key", identity, keyId),
-    dataKey,
-  );
+  const sealedDataKey = encrypt(sealingKey, dataKeyNonce, additionalData("data-key", identity, keyId), dataKey);
 
   for (const used of [dataKey, agreed, sealingKey]) used.fill(0);
   return { keyId, ephemeralPublicKey, sealedDataKey, dataKeyNonce, nonce, ciphertext };

@@ -26,11 +26,7 @@ export const nonceLength = 12;
 export const keyLength = 32;
 
 /** The bytes that authenticate where a layer belongs. As JSON, no two identities give the same bytes. */
-export function additionalData(
-  layer: "data-key" | "secret",
-  identity: SecretIdentity,
-  keyId: string,
-): Buffer {
+export function additionalData(layer: "data-key" | "secret", identity: SecretIdentity, keyId: string): Buffer {
   const { id, scope, name, capability, version } = identity;
   return Buffer.from(
     JSON.stringify(["countersign.secret.v1", layer, id, scope, name, capability, version, keyId]),
@@ -39,11 +35,7 @@ export function additionalData(
 }
 
 /** The key that seals one data key, from an X25519 agreement and both public keys. */
-export function deriveSealingKey(
-  agreed: Buffer,
-  ephemeralPublicKey: Buffer,
-  brokerPublicKey: Buffer,
-): Buffer {
+export function deriveSealingKey(agreed: Buffer, ephemeralPublicKey: Buffer, brokerPublicKey: Buffer): Buffer {
   const salt = Buffer.concat([ephemeralPublicKey, brokerPublicKey]);
   return Buffer.from(hkdfSync("sha256", agreed, salt, "countersign.data-key.v1", keyLength));
 }

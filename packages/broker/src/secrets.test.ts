@@ -172,10 +172,7 @@ test("a secret never crosses the wire to the database in any form", async () => 
   });
   await new Promise<void>((resolve) => relay.listen(0, "127.0.0.1", resolve));
   const { port } = relay.address() as AddressInfo;
-  const relayed = connect(
-    Object.assign(new URL(url), { hostname: "127.0.0.1", port: String(port) }).href,
-    { max: 1 },
-  );
+  const relayed = connect(Object.assign(new URL(url), { hostname: "127.0.0.1", port: String(port) }).href, { max: 1 });
   try {
     await putSecret(relayed, publicKey, {
       workspaceId,

@@ -65,7 +65,10 @@ test("each recognised variable becomes the secret of its capability, once, and i
     pass: "smtp-canary-5",
     from: "agent@example.com",
   });
-  expect(JSON.parse((await valueOf(workspaceId, "mail.read")) ?? "")).toMatchObject({ port: 993, pass: "imap-canary-6" });
+  expect(JSON.parse((await valueOf(workspaceId, "mail.read")) ?? "")).toMatchObject({
+    port: 993,
+    pass: "imap-canary-6",
+  });
   expect(JSON.parse((await valueOf(workspaceId, "google.oauth")) ?? "")).toEqual({
     client_id: "client-id",
     client_secret: "client-canary-3",
@@ -92,7 +95,12 @@ test("a stale variable changes nothing: a rotated secret stays, and the differen
 
 test("a secret that serves the capability under another name is kept, too", async () => {
   const workspaceId = await makeWorkspace(sql);
-  await putSecret(sql, key.publicKey, { workspaceId, name: "our relay", capability: "slack.send", value: "set-by-hand" });
+  await putSecret(sql, key.publicKey, {
+    workspaceId,
+    name: "our relay",
+    capability: "slack.send",
+    value: "set-by-hand",
+  });
   expect(await seed(workspaceId, { SLACK_BOT_TOKEN: "set-by-hand" })).toMatchObject([{ outcome: "kept" }]);
   expect(await listSecrets(sql, workspaceId)).toHaveLength(1);
 });
@@ -111,8 +119,7 @@ test("of two processes that boot at once, one seeds", async () => {
   const workspaceId = await makeWorkspace(sql);
   const elsewhere = connect(url, { max: 2 });
   try {
-    const boot = (on: typeof sql) =>
-      seedFromEnvironment(on, key.publicKey, full, { workspaceId, keyring });
+    const boot = (on: typeof sql) => seedFromEnvironment(on, key.publicKey, full, { workspaceId, keyring });
     const reports = await Promise.all([boot(sql), boot(elsewhere), boot(sql)]);
     for (const capability of ["llm.anthropic", "mail.send", "calendar.write"]) {
       const outcomes = reports.map((report) => report.find((one) => one.capability === capability)?.outcome);
@@ -137,7 +144,11 @@ test("half a pair is no secret, and says what is missing", async () => {
 
 test("what is no secret is refused, and does not keep others from being seeded", async () => {
   const workspaceId = await makeWorkspace(sql);
-  const environment = { ANTHROPIC_API_KEY: "short", SLACK_BOT_TOKEN: "half-\ud800-a-pair", DEEPGRAM_API_KEY: "long-enough" };
+  const environment = {
+    ANTHROPIC_API_KEY: "short",
+    SLACK_BOT_TOKEN: "half-\ud800-a-pair",
+    DEEPGRAM_API_KEY: "long-enough",
+  };
   const reports = await seed(workspaceId, environment);
   expect(reports.map(({ outcome }) => outcome)).toEqual(["refused: too short", "refused: not text", "seeded"]);
 });

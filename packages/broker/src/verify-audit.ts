@@ -59,7 +59,13 @@ export async function verifyAudit(sql: Sql, key: AuditKey, heads: readonly Audit
       }
       const unsealed = await readUnsealed(tx);
       breaks.push(...unsealed.inserted);
-      return { isSound: breaks.length === 0, sealed, unsealed: unsealed.waiting, workspaces: workspaceIds.length, breaks };
+      return {
+        isSound: breaks.length === 0,
+        sealed,
+        unsealed: unsealed.waiting,
+        workspaces: workspaceIds.length,
+        breaks,
+      };
     },
     { isolation: "repeatable read", isReadOnly: true },
   );
@@ -91,7 +97,11 @@ async function verifyChain(
     });
   const genuine = heads.filter((head) => isHeadGenuine(key, head));
   for (const head of heads.filter((one) => !genuine.includes(one)))
-    note("head_not_genuine", `the head of row ${head.seq}, signed at ${head.signedAt}, was not signed with this key or was changed`, head);
+    note(
+      "head_not_genuine",
+      `the head of row ${head.seq}, signed at ${head.signedAt}, was not signed with this key or was changed`,
+      head,
+    );
   const headsBySeq = Map.groupBy(genuine, (head) => head.seq);
   let [rows, seq] = [0, 0];
   let before: Buffer = chainStart;
@@ -115,12 +125,14 @@ async function verifyChain(
 
   const furthest = genuine.toSorted((one, other) => other.seq - one.seq)[0];
   if (furthest !== undefined && furthest.seq > seq)
-    note("cut", `the chain ends at row ${seq}; a head signed at ${furthest.signedAt} says ${furthest.seq}`, { seq: seq + 1 });
+    note("cut", `the chain ends at row ${seq}; a head signed at ${furthest.signedAt} says ${furthest.seq}`, {
+      seq: seq + 1,
+    });
   return { rows, breaks };
 }
 
 async function* readChain(tx: Queryable, workspaceId: string): AsyncGenerator<ChainRow> {
-  for (let after = 0; ; ) {
+  for (let after = 0; ;) {
     const page = await tx.unsafe<ChainRow[]>(
       `select ${auditColumns}, c.workspace_id::text as workspace_id, c.seq, c.audit_id::text as audit_id, c.key_id, c.hash
          from audit_chain c

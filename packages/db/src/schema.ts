@@ -266,7 +266,9 @@ export const audit = pgTable("audit", {
   subject: text("subject"),
   details: json("details"),
   /** The transaction that wrote the row; what the sealer orders by. */
-  xid: xid8("xid").notNull().default(sql`pg_current_xact_id()`),
+  xid: xid8("xid")
+    .notNull()
+    .default(sql`pg_current_xact_id()`),
 });
 
 /** The place of each audit row in its workspace's chain; written by the sealer alone, as are the two tables after it. */

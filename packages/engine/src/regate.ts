@@ -32,18 +32,26 @@ export async function readPolicyMark(sql: Queryable): Promise<string> {
 
 /**
  * Afterwards up to `limit` open approvals of an older policy have been judged again, newest first, each under its own
- * run's lock: superseded where the answer is another now, else marked as judged. Returns how many were looked at.
+ * run's lock: superseded where the answer is another now, else marked as judged. Returns how many were judged; one that
+ * cannot be is reported, and harms no other.
  */
 export async function regateApprovals(engine: Engine, limit: number): Promise<number> {
   const stale = await engine.sql.unsafe<{ id: string; run_id: string }[]>(staleApprovals, [limit], { prepare: true });
+  let judged = 0;
   for (const { id, run_id: runId } of stale) {
-    const snapshot = await readSnapshot(engine.sql, runId);
-    const call = snapshot.calls.find((one) => one.approval?.id === id && one.approval.status === "pending");
-    if (call?.approval == null) continue;
-    const definition = await engine.definitionOf(snapshot.definitionId, snapshot.definitionVersion);
-    await engine.commit(supersedeApproval, judgeAgain(engine, snapshot, definition, call, call.approval));
+    try {
+      const snapshot = await readSnapshot(engine.sql, runId);
+      const call = snapshot.calls.find((one) => one.approval?.id === id && one.approval.status === "pending");
+      if (call?.approval == null) continue;
+      const definition = await engine.definitionOf(snapshot.definitionId, snapshot.definitionVersion);
+      await engine.commit(supersedeApproval, judgeAgain(engine, snapshot, definition, call, call.approval));
+      judged += 1;
+    } catch (error) {
+      // Whoever decides on it meets the second look.
+      engine.report({ kind: "sweep.failed", error });
+    }
   }
-  return stale.length;
+  return judged;
 }
 
 function judgeAgain(

@@ -40,7 +40,7 @@ export function createSweep(engine: Engine, { maxClaims, ring }: SweepOptions): 
 
     const mark = await readPolicyMark(engine.sql);
     if (mark === judgedAt) return;
-    await sweepUntilDone(() => regateApprovals(engine, batch));
+    for (let judged = batch; judged > 0;) judged = await regateApprovals(engine, batch);
     judgedAt = mark;
   };
 }

@@ -3,6 +3,7 @@ import type { Task } from "../client.ts";
 import { shortId } from "../find-id.ts";
 import { commandLines } from "../show/card.ts";
 import { kindOf } from "../show/words.ts";
+import { createLive } from "../terminal/live.ts";
 import { spanOf } from "../terminal/time.ts";
 import { makeVisible } from "../terminal/visible.ts";
 import { cutTo } from "../terminal/width.ts";
@@ -18,6 +19,8 @@ export interface Standing {
 
 /** What `dev` tells. For a program each is a line of JSON. */
 export interface Announcer {
+  /** A step that is under way. */
+  doing(text: string): void;
   /** A step that was taken, and how long it took. */
   step(text: string, sinceMs: number): void;
   /** All is up; what waits and how to go on. */
@@ -25,12 +28,16 @@ export interface Announcer {
   mail(mail: ReceivedMail): void;
   trouble(text: string): void;
   note(text: string): void;
+  /** Leaves the terminal in order; nothing is under way. */
+  close(): void;
 }
 
 /** Tells a person at the terminal, or a program with `--json`. */
 export function createAnnouncer(cli: Cli): Announcer {
   if (cli.isJson) {
     return {
+      doing: () => undefined,
+      close: () => undefined,
       step: (text, sinceMs) => cli.printJson({ event: "step", text, elapsedMs: elapsed(sinceMs) }),
       standing: (standing) => cli.printJson({ event: "ready", ...standing }),
       mail: (mail) => cli.printJson({ event: "mail", ...mail }),
@@ -39,22 +46,29 @@ export function createAnnouncer(cli: Cli): Announcer {
     };
   }
   const { style } = cli.terminal;
+  const live = createLive(cli.terminal);
+  const say = (lines: readonly string[]): void => {
+    live.end();
+    cli.print(lines);
+  };
   return {
+    doing: (text) => live.draw([style.dim(`  … ${text}`)]),
+    close: () => live.end(),
     step(text, sinceMs) {
       const ms = elapsed(sinceMs);
       const took = ms < 50 ? "" : style.dim(`  ${(ms / 1_000).toFixed(1)} s`);
-      cli.print([`  ${style.green("✔")} ${text}${took}`]);
+      say([`  ${style.green("✔")} ${text}${took}`]);
     },
-    standing: (standing) => cli.print(standingLines(standing, cli)),
+    standing: (standing) => say(standingLines(standing, cli)),
     mail({ to, subject, file }) {
       const addresses = to.map(makeVisible).join(", ");
-      cli.print([
+      say([
         `  ${style.green("✉")} mail to ${addresses}: ${style.bold(makeVisible(subject))}`,
         style.dim(`    kept in ${shown(file)}; nothing left this machine`),
       ]);
     },
-    trouble: (text) => cli.print([`  ${style.red("✘")} ${makeVisible(text)}`]),
-    note: (text) => cli.print([style.dim(`  ${text}`)]),
+    trouble: (text) => say([`  ${style.red("✘")} ${makeVisible(text)}`]),
+    note: (text) => say([style.dim(`  ${text}`)]),
   };
 }
 

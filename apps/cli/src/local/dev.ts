@@ -42,6 +42,7 @@ export async function dev(cli: Cli): Promise<void> {
   } catch (error) {
     failure = error;
   }
+  announcer.close();
   const isAsked = failure instanceof Stopped;
   if (isAsked && !cli.isJson) cli.print(["", "Stopping."]);
   for (const part of parts.toReversed()) {

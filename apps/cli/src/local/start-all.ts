@@ -51,6 +51,7 @@ export async function startAll(cli: Cli, announcer: Announcer, options: StartOpt
   const urls = await findDatabase(config, announcer, onStarted);
   signal.throwIfAborted();
   let since = performance.now();
+  announcer.doing("the database is brought up to date");
   await migrateDatabase(urls.direct);
   announcer.step("database is up to date", since);
   signal.throwIfAborted();
@@ -60,18 +61,17 @@ export async function startAll(cli: Cli, announcer: Announcer, options: StartOpt
   signal.throwIfAborted();
 
   since = performance.now();
+  announcer.doing("server and worker start");
   const programs = startPrograms(config, urls, announcer, options);
   const settled = settle(config, urls.pooled, programs, mail);
   // All of them, so that whatever was started is known before anything is stopped.
   const [serverEnd, workerEnd, settledEnd] = await Promise.allSettled([programs.server, programs.worker, settled]);
   for (const end of [serverEnd, workerEnd, settledEnd]) if (end.status === "rejected") throw end.reason;
   const { url, client, isDemo } = await settled;
-  announcer.step(
-    `server and worker run${mail.settings.port ? `, mail on 127.0.0.1:${mail.settings.port}` : ""}`,
-    since,
-  );
+  announcer.step(`server and worker run, mail on 127.0.0.1:${mail.settings.port}`, since);
   signal.throwIfAborted();
 
+  announcer.doing("the demo's agents work until they need you");
   if (isDemo) await startDemoRuns(client);
   const tasks = await waitForCards(client, signal);
   signal.throwIfAborted();
@@ -90,6 +90,7 @@ async function findDatabase(
 ): Promise<Urls> {
   const since = performance.now();
   if (databaseUrl !== undefined) return { pooled: databaseUrl, direct: databaseDirectUrl ?? databaseUrl };
+  announcer.doing("PostgreSQL starts");
   const postgres = await startEmbedded({ dataDir: join(dataDir, "postgres") });
   onStarted({ name: "PostgreSQL", stop: () => postgres.stop() });
   announcer.step(`PostgreSQL ${postgres.reused ? "still runs" : "runs"} on ${new URL(postgres.url).host}`, since);

@@ -86,7 +86,7 @@ export async function watchRun(cli: Cli, id: string, timeoutSeconds: number | un
         isAway = true;
         await pause(1_000, signal);
       }
-      drawStatus();
+      if (ended === undefined) drawStatus();
     }
   } finally {
     clearInterval(timer);

@@ -76,6 +76,8 @@ export async function auditOf(sql: Queryable, workspaceId: string): Promise<stri
   const rows = await sql<{ actor: string; action: string; subject: string | null; details: object | null }[]>`
     select actor, action, subject, details from audit where workspace_id = ${workspaceId} order by id`;
   return rows.map(({ actor, action, subject, details }) =>
-    [actor.replace(/:.*/, ""), action, subject, details === null ? null : JSON.stringify(details)].filter((part) => part !== null).join(" "),
+    [actor.replace(/:.*/, ""), action, subject, details === null ? null : JSON.stringify(details)]
+      .filter((part) => part !== null)
+      .join(" "),
   );
 }

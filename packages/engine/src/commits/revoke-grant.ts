@@ -29,8 +29,7 @@ export const revokeGrant: CommitKind<RevokeGrant, RevokeOutcome> = {
       p_users: uuid((grant) => grant.userId),
       p_capabilities: text((grant) => grant.capability),
     },
-    outcomeOf: ({ outcome, revoked }) =>
-      outcome === "revoked" ? { kind: outcome, runs: revoked } : { kind: outcome },
+    outcomeOf: ({ outcome, revoked }) => (outcome === "revoked" ? { kind: outcome, runs: revoked } : { kind: outcome }),
   }),
   runsOf: () => ["any tree"],
 };

@@ -1,0 +1,130 @@
+import { afterEach, expect, test } from "vitest";
+import { appScope, killScope } from "./commits/kill-scope.ts";
+import { liftScope } from "./commits/lift-scope.ts";
+import { readPolicyMark, regateApprovals } from "./regate.ts";
+import type { Scenario } from "./scripted-model.ts";
+import { createSweep } from "./sweep.ts";
+import { bumpPolicy, callsOf, decidePending, outcomeOf } from "./testing/driver.ts";
+import { driveRun, makeEngine, sendingTool, takeRun, type TestEngine } from "./testing/engine.ts";
+import { engineDatabase } from "./testing/engine-database.ts";
+import { givenRun, makeWorld, runRow, type World } from "./testing/fixtures.ts";
+
+const { sql } = await engineDatabase();
+
+afterEach(async () => {
+  // What a test left pending is none of the next one's.
+  await sql`update approvals a set policy_versions = p.versions from policy_of(array(select run_id from approvals)) p where p.run_id = a.run_id and a.status = 'pending'`;
+});
+
+const actOnce: Scenario = ({ results }) =>
+  results.length === 0
+    ? { use: [{ tool: "act", args: { to: "ann" } }] }
+    : { say: results.map(({ code, content }) => `${code ?? "ok"} ${content}`).join("|") };
+
+function engineWith(over: object = {}): TestEngine {
+  return makeEngine(sql, [sendingTool("act", () => ({ kind: "done", content: "sent" }), over)], actOnce);
+}
+
+async function givenPending(specOver: object = {}): Promise<{ world: World; runId: string }> {
+  const world = await makeWorld(sql, { name: "agent", model: "scripted", toolset: ["act"], ...specOver });
+  const runId = await givenRun(sql, world);
+  await driveRun(engineWith(), runId);
+  return { world, runId };
+}
+
+async function approvalsOf(runId: string) {
+  return await sql`
+    select a.status, t.status as card, a.gate_reason as reason from approvals a join tasks t on t.id = a.task_id
+     where a.run_id = ${runId} order by a.id`;
+}
+
+test("an approval that would be asked just the same is kept, and notes the newer policy: once approved it begins in the claim", async () => {
+  const { world, runId } = await givenPending();
+  await bumpPolicy(sql, world);
+  expect(await regateApprovals(engineWith(), 100)).toBe(1);
+  expect(await regateApprovals(engineWith(), 100)).toBe(0);
+  expect(await approvalsOf(runId)).toEqual([{ status: "pending", card: "open", reason: "needs_approval" }]);
+  expect(await runRow(sql, runId)).toMatchObject({ status: "paused", is_ready: false });
+  await decidePending(sql, world, runId, "approve");
+  const held = await takeRun(engineWith(), runId);
+  expect(held.snapshot.calls).toMatchObject([{ status: "executing" }]);
+});
+
+test("an approval whose call is allowed now closes with its card, and the call runs", async () => {
+  const { world, runId } = await givenPending();
+  await bumpPolicy(sql, world);
+  const engine = engineWith({ needsApproval: false });
+  expect(await regateApprovals(engine, 100)).toBe(1);
+  expect(await approvalsOf(runId)).toMatchObject([{ status: "superseded", card: "canceled" }]);
+  expect(await driveRun(engine, runId)).toBe("ended");
+  expect(await outcomeOf(sql, runId)).toBe("completed: ok sent");
+});
+
+test("an approval whose call is denied now closes with its card, and the model is told why", async () => {
+  const { world, runId } = await givenPending();
+  await sql`update runs set grants = '{}' where id = ${runId}`;
+  await bumpPolicy(sql, world);
+  await regateApprovals(engineWith(), 100);
+  expect(await approvalsOf(runId)).toMatchObject([{ status: "superseded", card: "canceled" }]);
+  expect(await callsOf(sql, runId)).toMatchObject([{ status: "denied", code: "capability_denied", attempt: 0 }]);
+  expect(await driveRun(engineWith(), runId)).toBe("ended");
+  expect(await outcomeOf(sql, runId)).toBe("completed: capability_denied capability denied: mail.send");
+});
+
+test("an approval that has a new reason is asked anew, on a new card that shows it", async () => {
+  const { world, runId } = await givenPending();
+  await bumpPolicy(sql, world);
+  const stricter = engineWith({ alwaysGate: true });
+  await regateApprovals(stricter, 100);
+  expect(await approvalsOf(runId)).toMatchObject([
+    { status: "superseded", card: "canceled" },
+    { status: "pending", card: "open", reason: "always_gate" },
+  ]);
+  await driveRun(stricter, runId);
+  await decidePending(sql, world, runId, "approve");
+  expect(await driveRun(stricter, runId)).toBe("ended");
+});
+
+test("an approval that nobody can give any more is denied where the definition says so", async () => {
+  const { world, runId } = await givenPending({ unattended: "deny" });
+  await sql`update users set role = 'operator' where workspace_id = ${world.workspaceId}`;
+  await bumpPolicy(sql, world);
+  await regateApprovals(engineWith(), 100);
+  expect(await callsOf(sql, runId)).toMatchObject([{ status: "denied", code: "no_approver" }]);
+});
+
+test("under a kill nothing is judged", async () => {
+  const { world, runId } = await givenPending();
+  await bumpPolicy(sql, world);
+  await killScope(sql, appScope, world.admin, "stop");
+  expect(await regateApprovals(engineWith({ needsApproval: false }), 100)).toBe(0);
+  expect(await approvalsOf(runId)).toMatchObject([{ status: "pending" }]);
+  await liftScope(sql, appScope, world.admin);
+});
+
+test("DU23: one that cannot be judged is reported and harms no other, and the sweep ends", async () => {
+  const { world, runId } = await givenPending();
+  const broken = await givenPending();
+  for (const given of [world, broken.world]) await bumpPolicy(sql, given);
+  await sql`update definition_versions set spec = '{"name":""}' where definition_id = ${broken.world.definitionId}`;
+  const engine = engineWith({ needsApproval: false });
+  const rings: string[] = [];
+  await createSweep(engine, { maxClaims: 5, ring: () => rings.push("ring") })();
+  expect(await approvalsOf(runId)).toMatchObject([{ status: "superseded" }]);
+  expect(await approvalsOf(broken.runId)).toMatchObject([{ status: "pending" }]);
+  expect(engine.events.map(({ kind }) => kind)).toContain("sweep.failed");
+});
+
+test("more of them than fit in one batch are all judged in one sweep, and a sweep over unchanged policy judges none", async () => {
+  const given: Awaited<ReturnType<typeof givenPending>>[] = [];
+  for (let n = 0; n < 5; n += 1) given.push(await givenPending());
+  for (const { world } of given) await bumpPolicy(sql, world);
+  const engine = engineWith();
+  expect(await regateApprovals(engine, 2)).toBe(2);
+  const sweep = createSweep(engine, { maxClaims: 5, ring: () => undefined });
+  await sweep();
+  expect(await regateApprovals(engine, 100)).toBe(0);
+  const mark = await readPolicyMark(sql);
+  await sweep();
+  expect(await readPolicyMark(sql)).toBe(mark);
+});

@@ -1,0 +1,73 @@
+import { expect, test } from "vitest";
+import type { Scenario } from "./scripted-model.ts";
+import { createSweep } from "./sweep.ts";
+import { callsOf, outcomeOf } from "./testing/driver.ts";
+import { driveRun, makeEngine, sendingTool, takeRun } from "./testing/engine.ts";
+import { engineDatabase } from "./testing/engine-database.ts";
+import { endLease, givenRun, makeWorld, moveDeadlines, runRow } from "./testing/fixtures.ts";
+
+const { sql } = await engineDatabase();
+
+const spec = { name: "agent", model: "scripted", toolset: ["act"] };
+const actOnce: Scenario = ({ results }) =>
+  results.length === 0
+    ? { use: [{ tool: "act", args: {} }] }
+    : { say: results.map(({ code, content }) => `${code ?? "ok"} ${content}`).join("|") };
+
+function given(maxClaims = 5) {
+  const engine = makeEngine(sql, [sendingTool("act", () => ({ kind: "done", content: "sent" }))], actOnce);
+  let rings = 0;
+  const sweep = createSweep(engine, { maxClaims, ring: () => (rings += 1) });
+  return { engine, sweep, rings: () => rings };
+}
+
+test("DU28: an overdue approval expires on its own status, its run goes on and says so, and an idle worker is told", async () => {
+  const { engine, sweep, rings } = given();
+  const world = await makeWorld(sql, { ...spec, approvalExpiresMs: 60_000 });
+  const runId = await givenRun(sql, world);
+  await driveRun(engine, runId);
+  await sweep();
+  expect(rings()).toBe(0);
+  await moveDeadlines(sql, runId, -1);
+  await sweep();
+  expect(rings()).toBe(1);
+  expect(await driveRun(engine, runId)).toBe("ended");
+  expect(await outcomeOf(sql, runId)).toBe("completed: expired not run: nobody decided before the approval expired");
+});
+
+test("AZ41: an approval without a deadline waits through any number of sweeps", async () => {
+  const { engine, sweep } = given();
+  const world = await makeWorld(sql, spec);
+  const runId = await givenRun(sql, world);
+  await driveRun(engine, runId);
+  for (let n = 0; n < 5; n += 1) await sweep();
+  expect(await callsOf(sql, runId)).toMatchObject([{ status: "waiting" }]);
+  expect(await runRow(sql, runId)).toMatchObject({ status: "paused", is_ready: false });
+});
+
+test("the run of a dead worker is ready again; one that keeps killing its worker is quarantined and told to the operator", async () => {
+  const { engine, sweep, rings } = given(2);
+  const world = await makeWorld(sql, spec);
+  const runId = await givenRun(sql, world);
+  await takeRun(engine, runId);
+  await endLease(sql, runId);
+  await sweep();
+  expect(await runRow(sql, runId)).toMatchObject({ is_ready: true, is_leased: false });
+  await takeRun(engine, runId);
+  await endLease(sql, runId);
+  await sweep();
+  expect(await runRow(sql, runId)).toMatchObject({ status: "paused", waits_on: "quarantine" });
+  expect(engine.events).toEqual([{ kind: "run.quarantined", runId }]);
+  expect(rings()).toBe(2);
+});
+
+test("more than a batch of dead leases is recovered in one sweep, and each once by two sweepers", async () => {
+  const world = await makeWorld(sql, spec);
+  const runIds = await Promise.all(Array.from({ length: 230 }, () => givenRun(sql, world)));
+  await takeRun(given().engine, runIds[0] ?? "");
+  await Promise.all(runIds.map((runId) => endLease(sql, runId)));
+  await Promise.all([given().sweep(), given().sweep()]);
+  const rows = await sql<{ n: number }[]>`
+    select count(*)::int as n from runs where id = any (${runIds}::uuid[]) and lease_id is null and ready_at is not null and epoch = 1`;
+  expect(rows[0]?.n).toBe(230);
+});
