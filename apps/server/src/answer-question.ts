@@ -1,6 +1,6 @@
 import type { Committer } from "@countersign/engine/committer.ts";
 import { answerQuestion } from "@countersign/engine/commits/answer-question.ts";
-import type { Actor } from "./auth.ts";
+import { type Actor, requireRole } from "./auth.ts";
 import { Problem } from "./problem.ts";
 import type { Question } from "./shapes/questions.ts";
 
@@ -14,6 +14,7 @@ export async function answer(
   question: Question,
   answerText: string | undefined,
 ): Promise<"answered" | "repeated"> {
+  requireRole(actor, "operator", "Answering");
   const outcome = await commit(answerQuestion, {
     runId: question.run.id,
     questionId: question.id,

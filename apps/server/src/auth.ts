@@ -4,42 +4,62 @@ import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "./context.ts";
 import { Problem } from "./problem.ts";
 
-const roles = ["viewer", "operator", "approver", "admin"] as const;
+export const roles = ["viewer", "operator", "approver", "admin"] as const;
+
+/** Names, by id, the user that a service acts for. */
+export const actForHeader = "act-for";
 
 export type Role = (typeof roles)[number];
 
-/** Who makes a request: known from the token alone, never from anything else the request says. */
+/** Who makes a request: known from the token alone, but for whom a service says it acts, which its token must allow. */
 export interface Actor {
   readonly userId: string;
   readonly name: string;
+  /** Where a service acts for somebody, the lesser of the two roles. */
   readonly role: Role;
   readonly workspaceId: string;
   readonly tokenId: string;
   /** The token carries the right to decide; the role must allow it too. */
   readonly mayDecide: boolean;
+  /** The account that sends it is a program's. */
+  readonly isService: boolean;
+  /** The service that acts for the user. */
+  readonly via: { readonly userId: string; readonly name: string } | undefined;
 }
 
-interface TokenRow extends Actor {
+interface TokenRow extends Omit<Actor, "via"> {
+  readonly actsFor: readonly string[];
   readonly isExpired: boolean;
   readonly isRevoked: boolean;
   readonly isDisabled: boolean;
+  readonly isUseOld: boolean;
 }
 
 const readToken = `
   select u.id as "userId", u.name, u.role, t.workspace_id as "workspaceId", t.id as "tokenId", t.may_decide as "mayDecide",
+         u.is_service as "isService", t.acts_for as "actsFor",
          coalesce(t.expires_at <= clock_timestamp(), false) as "isExpired",
          t.revoked_at is not null                            as "isRevoked",
-         u.disabled_at is not null                           as "isDisabled"
+         u.disabled_at is not null                           as "isDisabled",
+         t.last_used_at is null or t.last_used_at < clock_timestamp() - interval '1 minute' as "isUseOld"
     from tokens t
     join users u on u.id = t.user_id and u.workspace_id = t.workspace_id
    where t.hash = $1`;
+
+const readActedFor = `
+  select id as "userId", name, role from users
+   where id = $1::uuid and workspace_id = $2::uuid and not is_service and disabled_at is null`;
 
 /** What is stored of a token. */
 export function hashToken(token: string): string {
   return createHash("sha256").update(token).digest("hex");
 }
 
-/** Afterwards the request has its actor, or it was refused with 401: no token, an unknown one, or one that no longer counts. */
+/**
+ * Afterwards the request has its actor, or it was refused with 401: no token, an unknown one, or one that no longer counts;
+ * with 403 where it is to act for somebody whom the token does not name. That a token was used is noted at most once a
+ * minute.
+ */
 export function authenticate(sql: Queryable) {
   return createMiddleware<AppEnv>(async (c, next) => {
     const header = c.req.header("authorization");
@@ -57,10 +77,43 @@ export function authenticate(sql: Queryable) {
     if (row === undefined || refusal !== undefined) {
       throw new Problem("unauthenticated", refusal ?? "");
     }
-    const { userId, name, role, workspaceId, tokenId, mayDecide } = row;
-    c.set("actor", { userId, name, role, workspaceId, tokenId, mayDecide });
+    if (row.isUseOld) await noteUse(sql, row.tokenId);
+    c.set("actor", await actorOf(sql, row, c.req.header(actForHeader)));
     await next();
   });
+}
+
+/** Many requests at once may find the use old; one of them writes. */
+async function noteUse(sql: Queryable, tokenId: string): Promise<void> {
+  await sql.unsafe(
+    `update tokens set last_used_at = clock_timestamp()
+      where id = $1::uuid and (last_used_at is null or last_used_at < clock_timestamp() - interval '1 minute')`,
+    [tokenId],
+    { prepare: true },
+  );
+}
+
+async function actorOf(sql: Queryable, row: TokenRow, actFor: string | undefined): Promise<Actor> {
+  const { userId, name, role, workspaceId, tokenId, mayDecide, isService } = row;
+  const own = { userId, name, role, workspaceId, tokenId, mayDecide, isService, via: undefined };
+  if (actFor === undefined || actFor.toLowerCase() === userId) return own;
+  const [user] = row.actsFor.includes(actFor.toLowerCase())
+    ? await sql.unsafe<Pick<Actor, "userId" | "name" | "role">[]>(readActedFor, [actFor, workspaceId], { prepare: true })
+    : [];
+  if (user === undefined) {
+    throw new Problem(
+      "may_not_act_for",
+      `The token of ${name} was not made to act for ${JSON.stringify(actFor.slice(0, 60))}, or that account is disabled. Leave out Act-For, or ask an administrator for another token.`,
+    );
+  }
+  const lesser = roles.indexOf(user.role) < roles.indexOf(role) ? user.role : role;
+  return { ...own, ...user, role: lesser, via: { userId, name } };
+}
+
+/** How the actor was authenticated and over which channel, for the audit. */
+export function wayOf(actor: Actor): string {
+  const through = actor.via === undefined ? "" : ` of user:${actor.via.userId}`;
+  return `token:${actor.tokenId}${through} over http`;
 }
 
 function refusalOf(row: TokenRow | undefined): string | undefined {
@@ -82,5 +135,14 @@ export function requireRole(actor: Actor, least: Role, act: string): void {
   throw new Problem(
     "forbidden",
     `${act} needs the role ${least} or more; ${actor.name} is ${actor.role}. Ask an administrator for the role.`,
+  );
+}
+
+/** Returns where the actor is the one meant, or an administrator; refuses with 403. `whose` names the one. */
+export function requireSelfOrAdmin(actor: Actor, userId: string, whose: string, act: string): void {
+  if (actor.userId === userId || hasRole(actor, "admin")) return;
+  throw new Problem(
+    "forbidden",
+    `${act} is for ${whose} and for administrators; you are ${actor.name}, ${actor.role}.`,
   );
 }

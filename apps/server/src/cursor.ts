@@ -4,15 +4,28 @@ import type { AppEnv } from "./context.ts";
 import { Problem } from "./problem.ts";
 
 /** Where a list goes on. Opaque to clients: it names its list, so that another's is refused. */
-function encodeCursor(list: string, lastId: string): string {
-  return Buffer.from(`${list} ${lastId}`).toString("base64url");
+function encodeCursor(list: string, lastKey: string): string {
+  return Buffer.from(`${list} ${lastKey}`).toString("base64url");
 }
 
-/** The id a cursor of `list` stands for; undefined without one. Refuses anything `encodeCursor` did not make for this list. */
-export function decodeCursor(list: string, cursor: string | undefined): string | undefined {
+const keys = {
+  id: z.uuid(),
+  /** A number that a bigint holds and JavaScript does exactly. */
+  number: z.string().regex(/^\d{1,15}$/),
+};
+
+/**
+ * The key, an id unless told otherwise, that a cursor of `list` stands for; undefined without one. Refuses anything
+ * `encodeCursor` did not make for this list.
+ */
+export function decodeCursor(
+  list: string,
+  cursor: string | undefined,
+  kind: keyof typeof keys = "id",
+): string | undefined {
   if (cursor === undefined) return undefined;
-  const [of, id, ...rest] = Buffer.from(cursor, "base64url").toString("utf8").split(" ");
-  if (of === list && rest.length === 0 && z.uuid().safeParse(id).success) return id;
+  const [of, key, ...rest] = Buffer.from(cursor, "base64url").toString("utf8").split(" ");
+  if (of === list && rest.length === 0 && keys[kind].safeParse(key).success) return key;
   throw new Problem(
     "invalid_cursor",
     "The cursor does not belong to this list with these filters. Start without one, and go on with the `nextCursor` it returns.",
@@ -31,10 +44,21 @@ export function pageOf<T extends { readonly id: string }>(
   read: readonly T[],
   limit: number,
 ): Page<T> {
+  return pageBy(c, list, read, limit, (row) => row.id);
+}
+
+/** As `pageOf`, for rows whose place in the list `keyOf` tells. */
+export function pageBy<T>(
+  c: Context<AppEnv>,
+  list: string,
+  read: readonly T[],
+  limit: number,
+  keyOf: (row: T) => string,
+): Page<T> {
   const rows = read.slice(0, limit);
   const last = rows.at(-1);
   if (read.length <= limit || last === undefined) return { rows, nextCursor: null };
-  const nextCursor = encodeCursor(list, last.id);
+  const nextCursor = encodeCursor(list, keyOf(last));
   const query = new URLSearchParams(c.req.query());
   query.set("cursor", nextCursor);
   c.header("Link", `<${c.req.path}?${query.toString()}>; rel="next"`);

@@ -1,7 +1,7 @@
-import type { Committer } from "@countersign/engine/committer.ts";
 import { type Answer, decideApproval } from "@countersign/engine/commits/decide-approval.ts";
-import type { Queryable } from "@countersign/db/connect.ts";
-import { type Actor, hasRole } from "./auth.ts";
+import { type Actor, hasRole, wayOf } from "./auth.ts";
+import type { Work } from "./idempotency.ts";
+import { readVersion } from "./if-match.ts";
 import { Problem, type ProblemDetails } from "./problem.ts";
 import { readApproval } from "./queries/approvals.ts";
 import { auditRefusedDecision } from "./queries/audit.ts";
@@ -27,7 +27,7 @@ export interface Decided {
  * decided the same before, it still stands. Every other outcome is a refusal that says how the approval stands.
  */
 export async function decide(
-  { sql, commit }: { readonly sql: Queryable; readonly commit: Committer },
+  { sql, commit }: Pick<Work, "sql" | "commit">,
   actor: Actor,
   asked: AskedDecision,
 ): Promise<Decided> {
@@ -35,11 +35,16 @@ export async function decide(
   const approval = await readApproval(sql, workspaceId, asked.approvalId);
   if (approval === undefined) throw noApproval(asked.approvalId);
   if (!actor.mayDecide && hasRole(actor, "approver")) {
-    await auditRefusedDecision(sql, actor, approval, asked.answer);
+    await auditRefusedDecision(sql, actor, approval, { answer: asked.answer, outcome: "may_not_decide" });
     throw new Problem(
       "may_not_decide",
-      `This token of ${actor.name} was made without the right to decide. Decide with your own token.`,
+      `This token of ${(actor.via ?? actor).name} was made without the right to decide. Decide with your own token.`,
     );
+  }
+  // The commit reads the role of the user alone; a service that acts for one has no more than its own.
+  if (actor.via !== undefined && !hasRole(actor, "approver")) {
+    await auditRefusedDecision(sql, actor, approval, { answer: asked.answer, outcome: "forbidden" });
+    throw notAnApprover(actor);
   }
   const seen = whatWasSeen(asked, approval);
 
@@ -50,7 +55,7 @@ export async function decide(
     userId,
     answer: asked.answer,
     ...seen,
-    way: `token:${actor.tokenId} over http`,
+    way: wayOf(actor),
     ...(asked.feedback === undefined ? {} : { feedback: asked.feedback }),
     ...(asked.note === undefined ? {} : { note: asked.note }),
   });
@@ -81,10 +86,7 @@ export async function decide(
         `A kill switch (${now.heldBy ?? "lifted meanwhile"}) holds this run, so nothing is decided. The approval waits until an administrator lifts it.`,
       );
     case "forbidden":
-      throw new Problem(
-        "not_an_approver",
-        `Deciding needs the role approver or admin; ${actor.name} is ${actor.role}. Ask an approver.`,
-      );
+      throw notAnApprover(actor);
     case "wrong_answer":
       throw new Problem(
         "wrong_answer",
@@ -95,6 +97,13 @@ export async function decide(
     case "not_found":
       throw noApproval(asked.approvalId);
   }
+}
+
+function notAnApprover(actor: Actor): Problem {
+  return new Problem(
+    "not_an_approver",
+    `Deciding needs the role approver or admin; ${actor.name} is ${actor.role}. Ask an approver.`,
+  );
 }
 
 function whatWasSeen(
@@ -111,15 +120,7 @@ function whatWasSeen(
       `A decision says what it was made on: send ${missing.join(" and ")}, both as GET /v1/approvals/${approval.id} shows them.`,
     );
   }
-  const version = /^"(\d{1,9})"$/.exec(ifMatch)?.[1];
-  if (version === undefined) {
-    throw new Problem(
-      "invalid_request",
-      `If-Match is ${JSON.stringify(ifMatch.slice(0, 40))}; expected the version of the approval in double quotes, such as "1".`,
-      { errors: [{ path: "header.if-match", message: "expected a version in double quotes" }] },
-    );
-  }
-  return { version: Number(version), argsHash: argsDigest };
+  return { version: readVersion(ifMatch), argsHash: argsDigest };
 }
 
 function settled(approval: Approval): Problem {

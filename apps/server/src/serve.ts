@@ -3,8 +3,7 @@ import { checkServer } from "@countersign/db/boot-check.ts";
 import { connect } from "@countersign/db/connect.ts";
 import { createBell } from "@countersign/engine/bell.ts";
 import { createCommitter } from "@countersign/engine/committer.ts";
-import { registerTools } from "@countersign/engine/tools.ts";
-import { catalog } from "@countersign/tools/catalog.ts";
+import { assembleTools } from "@countersign/tools/assemble-tools.ts";
 import type { Logger } from "pino";
 import { createApp } from "./app.ts";
 import type { ServerConfig } from "./config.ts";
@@ -44,7 +43,7 @@ export async function startServer(
       sql,
       commit: createCommitter({ sql, stragglers, ring }),
       ring,
-      tools: registerTools(catalog),
+      tools: await assembleTools({ mayExecute: false }),
       log,
       publicUrl: config.publicUrl,
       closing: closing.signal,

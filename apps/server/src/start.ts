@@ -5,7 +5,7 @@ import { z } from "@hono/zod-openapi";
 import { v7 as newId } from "uuid";
 import { type Actor, requireRole } from "./auth.ts";
 import type { ServerDependencies } from "./context.ts";
-import { sha256 } from "./idempotency.ts";
+import { sha256, type Work } from "./idempotency.ts";
 import { Problem } from "./problem.ts";
 import { readDefinition } from "./queries/definitions.ts";
 import { storableLine, titleFrom } from "./shapes/common.ts";
@@ -32,7 +32,7 @@ export const newRunSchema = z
  * ready; `isRepeat` where the actor had started it with the same key before.
  */
 export async function start(
-  { sql, commit, tools }: ServerDependencies,
+  { sql, commit, tools }: Pick<Work, "sql" | "commit"> & Pick<ServerDependencies, "tools">,
   actor: Actor,
   asked: z.infer<typeof newRunSchema>,
   headerKey: string | undefined,

@@ -10,7 +10,11 @@ export interface NewToken {
   readonly label: string;
   /** A person's own token may decide; a service's only where it was given that right. */
   readonly mayDecide: boolean;
+  /** The people a service may act for with it; nobody unless stated. */
+  readonly actsFor?: readonly string[];
   readonly expiresAt?: Date;
+  /** Who made it; undefined for the system. */
+  readonly createdBy?: string;
 }
 
 /** Afterwards a token of the user's exists. Its value is in the answer and nowhere else: only its hash is stored. */
@@ -21,8 +25,8 @@ export async function createToken(
   const id = newId();
   const token = `cs_${randomBytes(32).toString("base64url")}`;
   await sql.unsafe(
-    `insert into tokens (id, workspace_id, user_id, hash, label, may_decide, expires_at)
-     values ($1, $2, $3, $4, $5, $6::text::boolean, $7::text::timestamptz)`,
+    `insert into tokens (id, workspace_id, user_id, hash, label, may_decide, expires_at, acts_for, created_by)
+     values ($1, $2, $3, $4, $5, $6::text::boolean, $7::text::timestamptz, $8::uuid[], $9::uuid)`,
     [
       id,
       asked.workspaceId,
@@ -31,6 +35,8 @@ export async function createToken(
       asked.label,
       String(asked.mayDecide),
       asked.expiresAt?.toISOString() ?? null,
+      [...(asked.actsFor ?? [])],
+      asked.createdBy ?? null,
     ],
   );
   return { id, token };

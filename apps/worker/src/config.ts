@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { chooseOsExec, type OsExecOptions } from "@countersign/tools/os-exec.ts";
 import { z } from "zod";
 
 const levels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
@@ -18,6 +19,9 @@ const schema = z
     DATABASE_DIRECT_URL: databaseUrl.optional(),
     PROVIDERS: z.literal("fake", { error: "expected fake, or nothing" }).optional(),
     COUNTERSIGN_DATA: z.string().min(1).optional(),
+    COUNTERSIGN_TOOLS: z.string().default(""),
+    COUNTERSIGN_OS_EXEC: z.enum(["0", "1", "same-user"]).optional(),
+    COUNTERSIGN_OS_EXEC_ENV: z.string().default(""),
     WORKER_CAPACITY: whole(1, 10_000).default(64),
     LEASE_MS: whole(1_000, 3_600_000).default(30_000),
     RENEW_MS: whole(100, 3_600_000).default(10_000),
@@ -41,6 +45,10 @@ export interface WorkerConfig {
   readonly providers: "fake" | undefined;
   /** Holds the key that opens secrets. */
   readonly dataDir: string;
+  /** Modules of tools and files that declare HTTP tools, absolute. */
+  readonly toolFiles: readonly string[];
+  /** What commands may run as and see; undefined where `os.exec` is not offered. */
+  readonly osExec: OsExecOptions | undefined;
   readonly capacity: number;
   readonly leaseMs: number;
   readonly renewMs: number;
@@ -75,11 +83,18 @@ export function parseConfig(environment: NodeJS.ProcessEnv): WorkerConfig {
     );
   }
   const env = parsed.data;
+  const exec = chooseOsExec(env.COUNTERSIGN_OS_EXEC, env.PROVIDERS === "fake");
+  if (exec.kind === "refused") throw new ConfigError(`The worker cannot start with this environment:\n  ${exec.message}`);
   return Object.freeze({
     databaseUrl: env.DATABASE_URL,
     databaseDirectUrl: env.DATABASE_DIRECT_URL ?? env.DATABASE_URL,
     providers: env.PROVIDERS,
     dataDir: resolve(env.COUNTERSIGN_DATA ?? resolve(repositoryRoot, ".countersign")),
+    toolFiles: listOf(env.COUNTERSIGN_TOOLS).map((path) => resolve(path)),
+    osExec:
+      exec.kind === "off"
+        ? undefined
+        : { user: exec.user, environment, envAllowlist: listOf(env.COUNTERSIGN_OS_EXEC_ENV) },
     capacity: env.WORKER_CAPACITY,
     leaseMs: env.LEASE_MS,
     renewMs: env.RENEW_MS,
@@ -89,6 +104,14 @@ export function parseConfig(environment: NodeJS.ProcessEnv): WorkerConfig {
     graceMs: env.SHUTDOWN_GRACE_MS,
     logLevel: env.LOG_LEVEL,
   });
+}
+
+/** The entries of a variable that is a list, separated by commas. */
+function listOf(text: string): string[] {
+  return text
+    .split(",")
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== "");
 }
 
 /** The configuration of this process. */

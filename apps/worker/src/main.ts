@@ -7,7 +7,7 @@ import { registry } from "./scenarios.ts";
 import { work } from "./work.ts";
 
 /** Names of errors whose message says what the operator has to do. */
-const refusals = new Set(["BootRefusal", "BrokerError", "ConfigError", "KeysMissing"]);
+const refusals = new Set(["BootRefusal", "BrokerError", "ConfigError", "KeysMissing", "ToolsError"]);
 
 async function main(): Promise<void> {
   const config = readConfig();

@@ -5,13 +5,12 @@ import { loadOrMakeKey, makeKeyring } from "@countersign/broker/keyring.ts";
 import { checkServer } from "@countersign/db/boot-check.ts";
 import { connect } from "@countersign/db/connect.ts";
 import { createBell, listenToBell } from "@countersign/engine/bell.ts";
-import { createCommitter } from "@countersign/engine/committer.ts";
-import { createDefinitions } from "@countersign/engine/definition.ts";
-import type { Engine } from "@countersign/engine/engine.ts";
+import { createEngine } from "@countersign/engine/create-engine.ts";
 import type { Model } from "@countersign/engine/model.ts";
-import { registerTools } from "@countersign/engine/tools.ts";
 import { startWorker } from "@countersign/engine/worker.ts";
-import { catalog } from "@countersign/tools/catalog.ts";
+import { assembleTools } from "@countersign/tools/assemble-tools.ts";
+import { reportAttempts } from "@countersign/tools/decorators.ts";
+import { endLeftCommands } from "@countersign/tools/exec-user.ts";
 import type { Logger } from "pino";
 import type { WorkerConfig } from "./config.ts";
 import { createOpenCapability } from "./open-capability.ts";
@@ -32,7 +31,7 @@ export interface RunningWorker {
 
 /**
  * Checks the database and the keys, then works: claims ready runs, drives them, sweeps, and listens for the bell. When it
- * resolves the worker has looked for work. Throws BootRefusal, BrokerError or KeysMissing, and then leaves nothing open.
+ * resolves the worker has looked for work. Throws BootRefusal, BrokerError, KeysMissing or ToolsError, and then leaves nothing open.
  */
 export async function work(config: WorkerConfig, model: Model, log: Logger): Promise<RunningWorker> {
   const pool = (purpose: string, max: number) =>
@@ -48,17 +47,23 @@ export async function work(config: WorkerConfig, model: Model, log: Logger): Pro
     const keys = await bootCheckKeys(sql, keyring);
     if (keys.kind === "keys_missing") throw new KeysMissing(keys.message);
 
+    const { osExec, toolFiles: files } = config;
+    const decorators = [reportAttempts((attempt) => log.debug(attempt, "a tool was run"))];
+    const tools = await assembleTools({ osExec, files, decorators });
+    if (osExec !== undefined && (await endLeftCommands(osExec.user)) > 0)
+      log.warn("commands of an earlier worker run on that could not be ended");
+
     const report = createReport(log);
     const bell = createBell(config.databaseDirectUrl);
-    const engine: Engine = {
+    const engine = createEngine({
       sql,
-      commit: createCommitter({ sql, stragglers, ring: bell.ring }),
-      tools: registerTools(catalog),
+      stragglers,
+      ring: bell.ring,
+      tools,
       model,
-      definitionOf: createDefinitions(sql),
       openCapability: createOpenCapability(createBroker({ sql, keyring })),
       report,
-    };
+    });
     const { capacity, leaseMs, renewMs, sweepMs, pollMs, maxClaims } = config;
     const name = `${hostname()}:${process.pid}`;
     const worker = startWorker(engine, {

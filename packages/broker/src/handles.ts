@@ -63,8 +63,15 @@ interface OpenedSecret {
   readonly before: string | undefined;
 }
 
+export interface BrokerOptions {
+  readonly sql: Queryable;
+  readonly keyring: Keyring;
+  /** Reads the ring again, once for a row whose key is not in it: the key may be newer than this process. */
+  readonly refreshKeyring?: () => Promise<void>;
+}
+
 /** A broker that opens secrets with this ring; for the worker alone. Opened values live in its memory only. */
-export function createBroker({ sql, keyring }: { readonly sql: Queryable; readonly keyring: Keyring }): Broker {
+export function createBroker({ sql, keyring, refreshKeyring }: BrokerOptions): Broker {
   // One entry for each capability of a workspace: a newer version takes the place of the older.
   const opened = new Map<string, OpenedSecret>();
 
@@ -84,6 +91,7 @@ export function createBroker({ sql, keyring }: { readonly sql: Queryable; readon
     let known = opened.get(place);
     if (known?.hash !== hash) {
       opened.delete(place);
+      if (!keyring.has(row.sealed.keyId)) await refreshKeyring?.();
       try {
         const secret = openSecret(keyring, row.identity, row.sealed);
         const { name, version } = row.identity;

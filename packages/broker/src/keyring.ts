@@ -85,6 +85,28 @@ export async function loadKeyring(folder: string): Promise<{ current: BrokerPriv
   return { current, keyring: makeKeyring([...older, current]) };
 }
 
+/** A ring that can be read again from its folder, so that a key made meanwhile needs no restart. */
+export interface LiveKeyring {
+  readonly current: BrokerPrivateKey;
+  /** Always what was read last. */
+  readonly keyring: Keyring;
+  /** Afterwards `keyring` holds every key of the folder besides those it had. */
+  refresh(): Promise<void>;
+}
+
+/** The keys of `folder`, as `loadKeyring` reads them, in a ring that grows by `refresh`. */
+export async function loadLiveKeyring(folder: string): Promise<LiveKeyring> {
+  const { current, keyring } = await loadKeyring(folder);
+  const live = new Map(keyring);
+  return {
+    current,
+    keyring: live,
+    async refresh() {
+      for (const [keyId, key] of (await loadKeyring(folder)).keyring) live.set(keyId, key);
+    },
+  };
+}
+
 /**
  * Afterwards `folder` has a new current key, and the one before is kept beside it until `removeEarlierKey`. Broken off at
  * any point, all keys are still there. Whoever seals reads the new public key at its next start. Throws as `loadOrMakeKey`.

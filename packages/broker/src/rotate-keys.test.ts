@@ -6,7 +6,9 @@ import { testDatabase } from "@countersign/db/testing/test-database.ts";
 import { transaction } from "@countersign/db/transaction.ts";
 import { expect, onTestFinished, test } from "vitest";
 import { bootCheckKeys } from "./boot-check-keys.ts";
-import { loadKeyring, loadOrMakeKey, removeEarlierKey, replaceKey } from "./keyring.ts";
+import { createBroker } from "./handles.ts";
+import { loadKeyring, loadLiveKeyring, loadOrMakeKey, removeEarlierKey, replaceKey } from "./keyring.ts";
+import { createScrubbers } from "./run-scrubber.ts";
 import { openSecret } from "./open.ts";
 import { pruneVersions } from "./prune-versions.ts";
 import { readPublicKey } from "./public-key.ts";
@@ -207,4 +209,23 @@ test("the key folder keeps the earlier key beside the new one until it is remove
   expect([...(await loadKeyring(folder)).keyring.keys()].toSorted()).toEqual(
     [second, third].map((one) => one.publicKey.keyId).toSorted(),
   );
+});
+
+test("KN28: a worker that runs during a rotation reads the new key when it meets it, to open and to scrub", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "countersign-keys-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const { current, keyring, refresh } = await loadLiveKeyring(folder);
+  const workspaceId = await makeWorkspace(sql);
+  await setSecret(sql, current, workspaceId, "mail.send", "before-rotation");
+  const lease = await givenLease(sql, workspaceId, "mail.send");
+  const fresh = await replaceKey(folder);
+  await setSecret(sql, fresh, workspaceId, "mail.send", "after-rotation");
+
+  const stiff = createBroker({ sql, keyring: ringOf(current) });
+  expect(await stiff.open(lease)).toMatchObject({ kind: "refused", code: "key_unknown" });
+  const options = { sql, keyring, refreshKeyring: refresh };
+  const scrubber = await createScrubbers({ ...options, heldValues: () => [] }).scrubberOf(lease.runId);
+  expect(scrubber.scrub("before-rotation after-rotation")).toBe("[redacted mail.send] [redacted mail.send]");
+  const opened = await createBroker(options).open(lease);
+  expect(opened.kind === "opened" && (await opened.handle.use(async (value) => value))).toBe("after-rotation");
 });

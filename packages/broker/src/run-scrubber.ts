@@ -10,6 +10,8 @@ import { sealedColumns, sealedRowOf, type SealedColumns } from "./secrets.ts";
 export interface ScrubbersOptions {
   readonly sql: Queryable;
   readonly keyring: Keyring;
+  /** Reads the ring again, once for a row whose key is not in it. */
+  readonly refreshKeyring?: () => Promise<void>;
   /** What the process itself holds at the moment: opened secrets, its own configuration. */
   readonly heldValues: () => readonly HeldValue[];
 }
@@ -26,15 +28,17 @@ export interface Scrubbers {
 const mostKept = 256;
 
 /** Scrubbers that share what they opened; for the worker alone. */
-export function createScrubbers({ sql, keyring, heldValues }: ScrubbersOptions): Scrubbers {
+export function createScrubbers({ sql, keyring, refreshKeyring, heldValues }: ScrubbersOptions): Scrubbers {
   const opened = createCache<string | undefined>();
   const built = createCache<Scrubber>();
 
   async function scrubberOf(runId: string): Promise<Scrubber> {
     const rows = await readAcquired(sql, runId);
+    if (rows.some((row) => !keyring.has(row.keyId))) await refreshKeyring?.();
     const acquired = rows.flatMap((row) => {
-      const key = row.ciphertext.toString("base64");
-      const value = opened(key, () => open(keyring, row));
+      // By key, too: what did not open for want of its key may open later.
+      const place = JSON.stringify([row.id, row.version, keyring.has(row.keyId), row.ciphertext.toString("base64")]);
+      const value = opened(place, () => open(keyring, row));
       return value === undefined ? [] : [{ name: row.name, value }];
     });
     const values = [...acquired, ...heldValues()];

@@ -10,14 +10,14 @@ const canary = 'canary/+"\n-ö😀 value';
 const anyText = fc.string({
   unit: fc.oneof(
     fc.string({ unit: "grapheme", minLength: 1, maxLength: 1 }),
-    fc.constantFrom(...' "\\/%+\n\r\0{}[]:=&ab0', "\ud800"),
+    fc.constantFrom(...' "\\/%+\n\r\0{}[]:=&ab0'.split(""), "\ud800"),
   ),
 });
 
 /** Secret values: eight characters or more, from a small alphabet too, so that they overlap one another and themselves. */
 const secretText = fc
   .oneof(
-    fc.string({ unit: fc.constantFrom(..."ab/+"), minLength: 8, maxLength: 12 }),
+    fc.string({ unit: fc.constantFrom("a", "b", "/", "+"), minLength: 8, maxLength: 12 }),
     fc.string({ unit: "grapheme", minLength: 8, maxLength: 40 }),
     fc.string({ unit: "binary", minLength: 8, maxLength: 40 }),
   )

@@ -1,7 +1,8 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import { connect, type Sql, type Tx } from "@countersign/db/connect.ts";
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
 import { transaction } from "@countersign/db/transaction.ts";
-import { randomUUID } from "node:crypto";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { appendAudit } from "./append-audit.ts";
 import { signHeads, type AuditHead } from "./audit-heads.ts";
@@ -22,6 +23,7 @@ async function sealAll(on: Sql = sql): Promise<number> {
     const [left] = await on<{ n: number }[]>`
       select count(*)::int as n from audit a join audit_progress p on (a.xid, a.id) > (p.xid, p.id)`;
     if (left?.n === 0) return rows;
+    await pause(5);
   }
 }
 

@@ -54,14 +54,17 @@ async function takeProgress(tx: Tx): Promise<Progress | undefined> {
   return { xid: "0", id: "0" };
 }
 
-/** In one order for ever: whatever commits later has a transaction at least as new as the oldest in progress now. */
+/**
+ * In one order for ever: whatever commits later has a transaction at least as new as the oldest in progress now. The
+ * chain is asked by a subquery because the planner would read all of it for `not exists`.
+ */
 async function readComplete(tx: Queryable, after: Progress): Promise<CompleteRow[]> {
   return tx.unsafe<CompleteRow[]>(
     `select ${auditColumns}, a.xid::text as xid
        from audit a
       where (a.xid, a.id) > ($1::xid8, $2::bigint)
         and a.xid < pg_snapshot_xmin(pg_current_snapshot())
-        and not exists (select from audit_chain c where c.audit_id = a.id)
+        and (select c.seq from audit_chain c where c.audit_id = a.id) is null
       order by a.xid, a.id
       limit ${batchSize}`,
     [after.xid, after.id],

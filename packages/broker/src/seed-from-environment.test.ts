@@ -122,7 +122,7 @@ test("of two processes that boot at once, one seeds", async () => {
     const boot = (on: typeof sql) => seedFromEnvironment(on, key.publicKey, full, { workspaceId, keyring });
     const reports = await Promise.all([boot(sql), boot(elsewhere), boot(sql)]);
     for (const capability of ["llm.anthropic", "mail.send", "calendar.write"]) {
-      const outcomes = reports.map((report) => report.find((one) => one.capability === capability)?.outcome);
+      const outcomes = reports.map((report) => String(report.find((one) => one.capability === capability)?.outcome));
       expect(outcomes.toSorted()).toEqual(["kept", "kept", "seeded"]);
     }
   } finally {

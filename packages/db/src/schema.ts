@@ -13,39 +13,13 @@ import {
 } from "drizzle-orm/pg-core";
 
 export { commands, nodes, pages } from "./schema-knowledge.ts";
+export { idempotencyKeys, tokens, users, workspaces } from "./schema-people.ts";
 
 const xid8 = customType<{ data: string }>({ dataType: () => "xid8" });
 const bytea = customType<{ data: Buffer }>({ dataType: () => "bytea" });
 const moment = (name: string) => timestamp(name, { withTimezone: true });
 const count = (name: string) => bigint(name, { mode: "number" });
 const identity = () => bigint("id", { mode: "number" }).primaryKey().generatedAlwaysAsIdentity();
-
-export const workspaces = pgTable("workspaces", {
-  id: uuid("id").primaryKey(),
-  name: text("name").notNull(),
-  createdAt: moment("created_at").notNull().defaultNow(),
-});
-
-export const users = pgTable("users", {
-  id: uuid("id").primaryKey(),
-  workspaceId: uuid("workspace_id").notNull(),
-  name: text("name").notNull(),
-  role: text("role", { enum: ["viewer", "operator", "approver", "admin"] }).notNull(),
-  createdAt: moment("created_at").notNull().defaultNow(),
-  disabledAt: moment("disabled_at"),
-});
-
-export const tokens = pgTable("tokens", {
-  id: uuid("id").primaryKey(),
-  workspaceId: uuid("workspace_id").notNull(),
-  userId: uuid("user_id").notNull(),
-  hash: text("hash").notNull(),
-  label: text("label").notNull(),
-  mayDecide: boolean("may_decide").notNull(),
-  createdAt: moment("created_at").notNull().defaultNow(),
-  expiresAt: moment("expires_at"),
-  revokedAt: moment("revoked_at"),
-});
 
 export const definitions = pgTable("definitions", {
   id: uuid("id").primaryKey(),
@@ -62,6 +36,7 @@ export const definitionVersions = pgTable(
     version: integer("version").notNull(),
     spec: json("spec").notNull(),
     createdAt: moment("created_at").notNull().defaultNow(),
+    createdBy: uuid("created_by"),
   },
   (table) => [primaryKey({ columns: [table.definitionId, table.version] })],
 );
@@ -131,6 +106,9 @@ export const runLog = pgTable(
     actor: text("actor"),
     content: text("content").notNull(),
     at: moment("at").notNull().defaultNow(),
+    inputTokens: integer("input_tokens"),
+    outputTokens: integer("output_tokens"),
+    costMicros: count("cost_micros"),
   },
   (table) => [primaryKey({ columns: [table.runId, table.seq] })],
 );
@@ -190,6 +168,19 @@ export const lateResults = pgTable("late_results", {
   result: text("result").notNull(),
   at: moment("at").notNull().defaultNow(),
 });
+
+export const deltas = pgTable(
+  "deltas",
+  {
+    runId: uuid("run_id").notNull(),
+    id: bigint("id", { mode: "number" }).notNull().generatedAlwaysAsIdentity(),
+    turn: integer("turn").notNull(),
+    kind: text("kind").notNull(),
+    content: text("content").notNull(),
+    at: moment("at").notNull().defaultNow(),
+  },
+  (table) => [primaryKey({ columns: [table.runId, table.id] })],
+);
 
 export const approvals = pgTable("approvals", {
   id: uuid("id").primaryKey(),

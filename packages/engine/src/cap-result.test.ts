@@ -2,11 +2,13 @@ import { createHash } from "node:crypto";
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
 import { expect, test } from "vitest";
 import { storeBlob } from "./blobs.ts";
-import { capResult, maxResultBytes } from "./cap-result.ts";
+import { capResult } from "./cap-result.ts";
 import { driveRun, makeEngine, readingTool } from "./testing/engine.ts";
 import { givenRun, makeWorld } from "./testing/fixtures.ts";
 
 const { sql } = await testDatabase();
+
+const maxResultBytes = 32 * 1024;
 
 const truncated =
   /\n\[truncated: (\d+) of (\d+) bytes are shown; read on with files\.read, handle "sha256:([0-9a-f]{64})", offset (\d+)\]$/;

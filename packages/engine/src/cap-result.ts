@@ -2,7 +2,7 @@ import type { Queryable } from "@countersign/db/connect.ts";
 import { storeBlob } from "./blobs.ts";
 
 /** The most of a result that the model is given at once, in UTF-8 bytes; the rest is a handle away. */
-export const maxResultBytes = 32 * 1024;
+const maxResultBytes = 32 * 1024;
 
 /** What the model is given of a result: all of it, or its head, the size and a handle to read on with. */
 export interface CappedResult {

@@ -6,7 +6,11 @@ export type EngineErrorCode =
   | "invalid_tools"
   | "invalid_prompt"
   | "unknown_scenario"
-  | "invalid_model_output";
+  | "invalid_model_output"
+  | "model_unavailable"
+  | "model_refused"
+  | "model_cut_off"
+  | "prompt_too_long";
 
 /** The caller cannot go on: what was asked for cannot be, and the message says what was found and what to do. */
 export class EngineError extends Error {

@@ -4,6 +4,7 @@ import type { Definition } from "./definition.ts";
 import type { Hold } from "./held-run.ts";
 import type { Model } from "./model.ts";
 import type { RunSnapshot } from "./run-snapshot.ts";
+import type { DeltaScrub } from "./stream-deltas.ts";
 import type { Handle } from "./tool.ts";
 import type { Tools } from "./tools.ts";
 
@@ -17,6 +18,10 @@ export interface Engine {
   /** Opens the credential of a capability that the call has acquired; throws `CapabilityRefused` where it cannot. */
   readonly openCapability: (request: CapabilityRequest) => Promise<Handle>;
   readonly report: (event: EngineEvent) => void;
+  /** The most tokens a model takes, prompt and reply together; where it is not known nothing is summarized by itself. */
+  readonly contextTokensOf?: (model: string) => number | undefined;
+  /** Takes secrets out of what a run's model says before it is shown; absent, it is shown as it is. */
+  readonly createDeltaScrub?: (runId: string) => Promise<DeltaScrub>;
 }
 
 export interface CapabilityRequest {

@@ -17,10 +17,20 @@ const reply = z.object({
         name: z.string().max(1_000),
         argsText: z.string(),
       }),
+      z.object({ type: z.literal("opaque"), provider: z.string().min(1).max(100), json: z.string().refine(isJson) }),
     ]),
   ),
   usage: z.object({ inputTokens: count, outputTokens: count, costMicros: z.int().nonnegative() }),
 });
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /**
  * Checks what a model said before anything of it is recorded; the same for every provider. Blank texts are dropped: no

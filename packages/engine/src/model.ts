@@ -9,7 +9,9 @@ export type Block =
       readonly isError: boolean;
       /** Why the call has no ordinary result; one of a closed set. */
       readonly code: string | null;
-    };
+    }
+  /** What only its provider can read (thinking, signed): kept as the exact JSON it came as, and given back in its place. */
+  | { readonly type: "opaque"; readonly provider: string; readonly json: string };
 
 export interface Message {
   readonly role: "user" | "assistant";
@@ -36,9 +38,22 @@ export interface ModelRequest {
 }
 
 export interface ModelReply {
-  readonly content: readonly Extract<Block, { type: "text" | "tool_use" }>[];
+  readonly content: readonly Extract<Block, { type: "text" | "tool_use" | "opaque" }>[];
   readonly usage: { readonly inputTokens: number; readonly outputTokens: number; readonly costMicros: number };
 }
 
-/** Asks a model for the next turn. Rejects when it cannot be had; `signal` aborts the request. */
-export type Model = (request: ModelRequest, signal: AbortSignal) => Promise<ModelReply>;
+/** What comes of a reply while it is still being said. `started`: it is said from its beginning, whatever came before. */
+export type Delta =
+  | { readonly kind: "started" }
+  | { readonly kind: "text" | "thinking"; readonly text: string }
+  | { readonly kind: "tool_use"; readonly tool: string };
+
+/**
+ * Asks a model for the next turn. Rejects when it cannot be had; `signal` aborts the request. A model that streams tells
+ * `onDelta` what it says as it says it; only what it resolves with counts.
+ */
+export type Model = (
+  request: ModelRequest,
+  signal: AbortSignal,
+  onDelta?: (delta: Delta) => void,
+) => Promise<ModelReply>;

@@ -5,12 +5,26 @@ import type { LoggedMessage, RecordedCall, RunSnapshot, UnreadSteer } from "./ru
 /** An assistant message as the log keeps it: the arguments of its tool uses stand with the calls. */
 export type StoredBlock =
   | { readonly type: "text"; readonly text: string }
-  | { readonly type: "tool_use"; readonly id: string; readonly name: string };
+  | { readonly type: "tool_use"; readonly id: string; readonly name: string }
+  | Extract<Block, { type: "opaque" }>;
+
+/** What stands in for the conversation up to and with the log entry `upToSeq`. */
+export interface Summary {
+  readonly text: string;
+  readonly upToSeq: number;
+}
+
+/** The latest summary of a conversation, and the log number it stands at. */
+export function latestSummary(messages: readonly LoggedMessage[]): (Summary & { readonly seq: number }) | undefined {
+  const entry = messages.findLast(({ kind }) => kind === "summary");
+  return entry === undefined ? undefined : { ...parseExact<Summary>(entry.content), seq: entry.seq };
+}
 
 /**
  * The conversation as the provider is to see it, from whatever is recorded: user and assistant in turn, and after each
  * assistant message with tool uses exactly one result for each, in order, before any text. A call that has no result
- * (yet) gets one that says so, so that no state a crash can leave is one the provider would refuse.
+ * (yet) gets one that says so, so that no state a crash can leave is one the provider would refuse. Where there is a
+ * summary it is the first message, in the place of everything up to its `upToSeq`.
  */
 export function buildMessages(snapshot: Pick<RunSnapshot, "messages" | "calls" | "steers">): Message[] {
   const callsByTurn = Map.groupBy(snapshot.calls, (call) => call.turnSeq);
@@ -23,7 +37,10 @@ export function buildMessages(snapshot: Pick<RunSnapshot, "messages" | "calls" |
     else messages.push({ role, content: [...blocks] });
   };
 
+  const summary = latestSummary(snapshot.messages);
+  if (summary !== undefined) say("user", [summaryBlock(summary)]);
   for (const message of snapshot.messages) {
+    if (message.kind === "summary" || message.seq <= (summary?.upToSeq ?? 0)) continue;
     if (message.kind === "user") {
       say("user", [textOf(message)]);
       continue;
@@ -36,6 +53,10 @@ export function buildMessages(snapshot: Pick<RunSnapshot, "messages" | "calls" |
   return messages;
 }
 
+function summaryBlock({ text }: Summary): Block {
+  return { type: "text", text: `[Summary of the conversation so far; the messages themselves are left out]\n${text}` };
+}
+
 /** A blank message of a person's is still one, but no provider takes a blank text. */
 function textOf(message: LoggedMessage | UnreadSteer): Block {
   const text = parseExact<string>(message.content);
@@ -44,9 +65,11 @@ function textOf(message: LoggedMessage | UnreadSteer): Block {
 
 function assistantBlocks(message: LoggedMessage, calls: readonly RecordedCall[]): Block[] {
   const argsOf = new Map(calls.map((call) => [call.providerId, call.args]));
-  return parseExact<StoredBlock[]>(message.content).map((block) =>
-    block.type === "text" ? block : { ...block, argsText: argsOf.get(block.id) ?? "{}" },
+  const blocks = parseExact<StoredBlock[]>(message.content).map((block) =>
+    block.type === "tool_use" ? { ...block, argsText: argsOf.get(block.id) ?? "{}" } : block,
   );
+  // No provider takes a message that ends in thinking: there is nothing that it was thought for.
+  return blocks.slice(0, blocks.findLastIndex(({ type }) => type !== "opaque") + 1);
 }
 
 function resultOf(call: RecordedCall): Block {
@@ -76,11 +99,13 @@ export function findProviderProblem(messages: readonly Message[]): string | unde
       return `message ${index + 1} has a blank text`;
     const results = content.flatMap((block) => (block.type === "tool_result" ? [block.toolUseId] : []));
     const uses = content.flatMap((block) => (block.type === "tool_use" ? [block.id] : []));
-    if (role === "assistant" ? results.length > 0 : uses.length > 0)
+    const isAssistants = uses.length > 0 || content.some((block) => block.type === "opaque");
+    if (role === "assistant" ? results.length > 0 : isAssistants)
       return `message ${index + 1} has a block of the other role`;
     if (results.join("\n") !== asked.join("\n")) {
       return `message ${index + 1} answers [${results.join(", ")}] where [${asked.join(", ")}] was asked`;
     }
+    if (content.at(-1)?.type === "opaque") return `message ${index + 1} ends in a block for its provider alone`;
     const firstText = content.findIndex((block) => block.type === "text");
     const lastResult = content.findLastIndex((block) => block.type === "tool_result");
     if (firstText !== -1 && firstText < lastResult) return `message ${index + 1} has text before a result`;

@@ -1,27 +1,18 @@
 import { checkArguments } from "@countersign/gate/arguments.ts";
 import { hashArguments } from "@countersign/gate/canonical.ts";
-import { decide } from "@countersign/gate/decide.ts";
 import { codeOfVerdict, textOfVerdict } from "@countersign/gate/result-codes.ts";
-import type { Verdict } from "@countersign/gate/types.ts";
 import type { Tx } from "@countersign/db/connect.ts";
 import { transaction } from "@countersign/db/transaction.ts";
-import { v7 as uuidv7 } from "uuid";
 import { capResult } from "./cap-result.ts";
-import { approvalCard, outcomeCard } from "./card.ts";
 import { commitWithin } from "./commit.ts";
 import { beginCall } from "./commits/begin-call.ts";
-import { type CompleteCall, completeCall } from "./commits/complete-call.ts";
-import { markUnknown } from "./commits/mark-unknown.ts";
-import { recordLateResult } from "./commits/record-late-result.ts";
-import { requestApprovals } from "./commits/request-approvals.ts";
+import { completeCall } from "./commits/complete-call.ts";
 import type { CallReport, Engine, HeldRun } from "./engine.ts";
-import { stringifyExact } from "./exact-text.ts";
 import { insist } from "./insist.ts";
 import type { RecordedCall } from "./run-snapshot.ts";
+import { contextOf, hasEarlierAttempt, limitMsOf, runTool, startLimit, timedOut } from "./run-tool.ts";
 import { beginWithSecondLook, type Start } from "./second-look.ts";
-import type { Standing } from "./held-run.ts";
-import { policyOf } from "./policy.ts";
-import { type Attempt, contextOf, hasEarlierAttempt, limitMsOf, runTool, startLimit, timedOut } from "./run-tool.ts";
+import { askAnew, becomeUnknown, complete, recordAttempt, refuse, reportOf, transitionOf } from "./settle-call.ts";
 import type { Tool, ToolResult } from "./tool.ts";
 import type { RegisteredTool } from "./tools.ts";
 
@@ -186,140 +177,4 @@ async function notBegun(
       return await refuse(engine, held, call, { status, content, code });
     }
   }
-}
-
-/** Settles a call that may not start. An earlier attempt may have done it: refusing a further one does not undo that. */
-async function refuse(engine: Engine, held: HeldRun, call: RecordedCall, completion: Completion): Promise<CallReport> {
-  if (hasEarlierAttempt(held, call))
-    return await becomeUnknown(engine, held, call, `a further attempt was refused: ${completion.content}`);
-  return await complete(engine, held, call, completion);
-}
-
-async function askAnew(
-  engine: Engine,
-  held: HeldRun,
-  call: RecordedCall,
-  { tool, definitionHash }: RegisteredTool,
-  verdict: Verdict,
-): Promise<CallReport> {
-  const outcome = await insist(held.abort.signal, () =>
-    engine.commit(requestApprovals, {
-      ...held.hold,
-      callId: call.id,
-      approvalId: uuidv7(),
-      card: approvalCard(
-        { name: call.tool, args: call.args, argsHash: call.argsHash, requires: call.requires },
-        tool,
-        verdict,
-      ),
-      gateRow: verdict.row,
-      gateReason: verdict.reason,
-      policyVersions: held.snapshot.policyVersions,
-      definitionHash,
-      expiresMs: held.definition.approvalExpiresMs,
-    }),
-  );
-  if (outcome.kind === "lease_lost") return { callId: call.id, kind: "lost" };
-  if (outcome.kind === "settled") return { callId: call.id, kind: "settled", hasNews: true };
-  return { callId: call.id, kind: "settled", change: { status: "waiting", waitsOn: "approval" }, ...newsOf(outcome) };
-}
-
-async function recordAttempt(engine: Engine, held: HeldRun, call: RecordedCall, attempt: Attempt): Promise<CallReport> {
-  if (attempt.kind === "abandoned") return { callId: call.id, kind: "lost" };
-  if (attempt.kind === "unknown") return await becomeUnknown(engine, held, call, attempt.content);
-  const { content, blob } = await insist(held.abort.signal, () =>
-    capResult(engine.sql, held.snapshot.workspaceId, attempt.content),
-  );
-  const code = attempt.kind === "failed" ? (attempt.code ?? "error") : undefined;
-  return await complete(engine, held, call, { status: attempt.kind, content, blob, code });
-}
-
-interface Completion {
-  readonly status: CompleteCall["status"];
-  readonly content: string;
-  readonly code?: string | undefined;
-  readonly blob?: string | undefined;
-}
-
-function transitionOf(held: HeldRun, call: RecordedCall, { status, content, code, blob }: Completion): CompleteCall {
-  return {
-    ...held.hold,
-    callId: call.id,
-    status,
-    result: stringifyExact(content),
-    ...(code === undefined ? {} : { code }),
-    ...(blob === undefined ? {} : { blob }),
-  };
-}
-
-async function complete(
-  engine: Engine,
-  held: HeldRun,
-  call: RecordedCall,
-  completion: Completion,
-): Promise<CallReport> {
-  const transition = transitionOf(held, call, completion);
-  const outcome = await insist(held.abort.signal, () => engine.commit(completeCall, transition));
-  if (outcome.kind === "lease_lost")
-    await keepEvidence(engine, held, call, completion.status === "done" ? "done" : "failed", transition.result);
-  return reportOf(call, transition, outcome);
-}
-
-function reportOf(
-  call: RecordedCall,
-  transition: CompleteCall,
-  outcome: { readonly kind: string } & Standing,
-): CallReport {
-  switch (outcome.kind) {
-    case "completed": {
-      const { status, result, code = null } = transition;
-      return { callId: call.id, kind: "settled", change: { status, result, resultCode: code }, ...newsOf(outcome) };
-    }
-    case "lease_lost":
-      return { callId: call.id, kind: "lost" };
-    default:
-      return { callId: call.id, kind: "settled", hasNews: true };
-  }
-}
-
-async function becomeUnknown(engine: Engine, held: HeldRun, call: RecordedCall, known: string): Promise<CallReport> {
-  const tool = engine.tools.get(call.tool)?.tool;
-  const policy = policyOf(held.snapshot, held.definition);
-  const verdict = decide({ tool, name: call.tool, argsText: call.args }, policy, new Date());
-  const onCard = { name: call.tool, args: call.args, argsHash: call.argsHash, requires: call.requires };
-  const result = stringifyExact(`unknown whether it happened: ${known}`);
-  const outcome = await insist(held.abort.signal, () =>
-    engine.commit(markUnknown, {
-      ...held.hold,
-      callId: call.id,
-      result,
-      approvalId: uuidv7(),
-      card: outcomeCard(onCard, tool, verdict, known),
-    }),
-  );
-  if (outcome.kind === "lease_lost") {
-    await keepEvidence(engine, held, call, "unknown", result);
-    return { callId: call.id, kind: "lost" };
-  }
-  return {
-    callId: call.id,
-    kind: "settled",
-    change: { status: "unknown", waitsOn: "outcome", result },
-    ...newsOf(outcome),
-  };
-}
-
-async function keepEvidence(
-  engine: Engine,
-  held: HeldRun,
-  call: RecordedCall,
-  status: "done" | "failed" | "unknown",
-  result: string,
-): Promise<void> {
-  const { runId, epoch } = held.hold;
-  await engine.commit(recordLateResult, { runId, callId: call.id, epoch, status, result });
-}
-
-function newsOf({ hasNews, isParked }: Standing): Standing {
-  return { hasNews, isParked };
 }

@@ -4,11 +4,16 @@ import type { Effect } from "./tool.ts";
 
 export type CallStatus = "requested" | "waiting" | "executing" | "done" | "failed" | "denied" | "unknown" | "canceled";
 
-/** An entry of the conversation. `content` is JSON text: of a string for a user's, of content blocks for the assistant's. */
+/**
+ * An entry of the conversation. `content` is JSON text: of a string for a user's, of content blocks for the assistant's,
+ * of a `Summary` for one that stands in for what came before.
+ */
 export interface LoggedMessage {
   readonly seq: number;
-  readonly kind: "user" | "assistant";
+  readonly kind: "user" | "assistant" | "summary";
   readonly content: string;
+  /** What the provider counted for the turn, prompt and reply together; null where it counted nothing. */
+  readonly tokens?: number | null;
 }
 
 /** A tool call as it stands. `result` is JSON text of a string. */

@@ -98,7 +98,7 @@ async function attemptTool(
   };
   if (hasEarlierAttempt(held, call) && tool.effect !== "read-only" && tool.verify !== undefined) {
     const found = await tool.verify(args as never, context);
-    if (found.kind !== "absent") return found;
+    if (found.kind !== "absent" && !(found.kind === "unknown" && isSaidAgain(call))) return found;
   }
   return await tool.execute(args as never, context);
 }
@@ -107,6 +107,11 @@ async function attemptTool(
 export function hasEarlierAttempt(held: HeldRun, call: RecordedCall): boolean {
   const isCounted = call.status === "executing" && call.epoch === held.hold.epoch;
   return call.attempt > (isCounted ? 1 : 0);
+}
+
+/** A person who knew that nobody could tell said to run it again, and this is that attempt: no worker has begun it yet. */
+function isSaidAgain(call: RecordedCall): boolean {
+  return call.status === "requested" && call.approval?.answer === "retry";
 }
 
 /** Undefined where the tool threw because it was stopped: that says nothing of how far it came. */

@@ -79,5 +79,5 @@ test("it refuses an unknown scenario, also one named like a property of every ob
       code: "unknown_scenario",
     });
   await expect(model(aRequest(conversation.slice(0, 2)), signal)).rejects.toMatchObject({ code: "invalid_prompt" });
-  await expect(model(aRequest(conversation), AbortSignal.abort())).rejects.toThrow();
+  await expect(model(aRequest(conversation), AbortSignal.abort())).rejects.toThrow("aborted");
 });

@@ -10,6 +10,8 @@ import { advertisedTools, policyOf } from "./policy.ts";
 import { buildMessages, findProviderProblem } from "./prompt.ts";
 import { proposeCalls } from "./propose.ts";
 import type { LoggedMessage, RecordedCall, RunSnapshot } from "./run-snapshot.ts";
+import { streamDeltas } from "./stream-deltas.ts";
+import { summarizeIfDue } from "./summarize.ts";
 
 export type TurnReport = { readonly kind: "recorded" | "parked" | "ended" | "lost" | "held" | "stale" };
 
@@ -18,15 +20,18 @@ export type TurnReport = { readonly kind: "recorded" | "parked" | "ended" | "los
  * it with its continuation in one commit. Where the model cannot be had or answers nonsense the run fails and says why.
  */
 export async function takeTurn(engine: Engine, held: HeldRun): Promise<TurnReport> {
-  const { snapshot, definition, abort } = held;
-  let reply: ModelReply;
+  const { definition, abort } = held;
+  let asked: Asked;
   try {
-    reply = await askModel(engine, held);
+    asked = await ask(engine, held);
   } catch (error) {
     if (abort.signal.aborted) return { kind: "lost" };
     return await failWith(engine, held, error);
   }
+  if (asked.kind !== "said") return asked;
 
+  const { reply } = asked;
+  const { snapshot } = held;
   const policy = policyOf(snapshot, definition);
   const uses = reply.content.filter((block) => block.type === "tool_use");
   const proposal = proposeCalls(uses, definition, policy, engine.tools, new Date());
@@ -38,7 +43,7 @@ export async function takeTurn(engine: Engine, held: HeldRun): Promise<TurnRepor
     turn: snapshot.turns,
     content: stringifyExact(
       reply.content.map((block) =>
-        block.type === "text" ? block : { type: block.type, id: block.id, name: block.name },
+        block.type === "tool_use" ? { type: block.type, id: block.id, name: block.name } : block,
       ),
     ),
     steersRead: snapshot.steers.at(-1)?.n ?? 0,
@@ -62,22 +67,61 @@ export async function takeTurn(engine: Engine, held: HeldRun): Promise<TurnRepor
   }
 }
 
-async function askModel(engine: Engine, { snapshot, definition, abort }: HeldRun): Promise<ModelReply> {
-  const messages = buildMessages(snapshot);
-  const problem = findProviderProblem(messages);
+type Asked =
+  | { readonly kind: "said"; readonly reply: ModelReply }
+  /** The record has moved on, or is somebody else's, while a summary was made. */
+  | { readonly kind: "stale" | "lost" };
+
+/** Asks the model with a prompt that it takes: summarized before where it is due, and where the model says it must be. */
+async function ask(engine: Engine, held: HeldRun): Promise<Asked> {
+  const request = requestOf(engine, held);
+  const due = await summarizeIfDue(engine, held, request);
+  if (due.kind === "stale" || due.kind === "lost") return due;
+  const shorter = due.kind === "recorded" ? requestOf(engine, held) : request;
+  try {
+    return { kind: "said", reply: await askModel(engine, held, shorter) };
+  } catch (error) {
+    if (!(error instanceof EngineError && error.code === "prompt_too_long")) throw error;
+    const forced = await summarizeIfDue(engine, held, shorter, true);
+    if (forced.kind === "none") throw error;
+    if (forced.kind !== "recorded") return forced;
+    return { kind: "said", reply: await askModel(engine, held, requestOf(engine, held)) };
+  }
+}
+
+async function askModel(
+  engine: Engine,
+  { snapshot, hold, abort }: HeldRun,
+  request: ModelRequest,
+): Promise<ModelReply> {
+  const problem = findProviderProblem(request.messages);
   if (problem !== undefined)
     throw new EngineError("invalid_prompt", `The conversation of this run is not one a provider accepts: ${problem}`);
-  const request: ModelRequest = {
+  const createScrub = engine.createDeltaScrub;
+  const deltas = streamDeltas({
+    sql: engine.sql,
+    hold,
+    turn: snapshot.turns,
+    createScrub: createScrub && (() => createScrub(hold.runId)),
+  });
+  try {
+    const reply = await engine.model(request, abort.signal, deltas.push);
+    return checkReply(reply, new Set(snapshot.calls.map((call) => call.providerId)));
+  } finally {
+    await deltas.end();
+  }
+}
+
+function requestOf(engine: Engine, { snapshot, definition }: HeldRun): ModelRequest {
+  return {
     runId: snapshot.id,
     definition: definition.name,
     model: definition.model,
     system: definition.instructions,
-    messages,
+    messages: buildMessages(snapshot),
     tools: advertisedTools(definition, policyOf(snapshot, definition), engine.tools),
     maxOutputTokens: definition.maxOutputTokens,
   };
-  const reply = await engine.model(request, abort.signal);
-  return checkReply(reply, new Set(snapshot.calls.map((call) => call.providerId)));
 }
 
 async function failWith(engine: Engine, held: HeldRun, error: unknown): Promise<TurnReport> {
@@ -114,6 +158,7 @@ function withTurn(snapshot: RunSnapshot, turn: RecordTurn, seq: number, epoch: n
       approval: null,
     };
   });
+  const tokens = turn.usage.inputTokens + turn.usage.outputTokens;
   return {
     ...snapshot,
     turns: snapshot.turns + 1,
@@ -121,7 +166,7 @@ function withTurn(snapshot: RunSnapshot, turn: RecordTurn, seq: number, epoch: n
     inputTokens: snapshot.inputTokens + turn.usage.inputTokens,
     outputTokens: snapshot.outputTokens + turn.usage.outputTokens,
     costMicros: snapshot.costMicros + turn.usage.costMicros,
-    messages: [...snapshot.messages, ...steers, { seq, kind: "assistant", content: turn.content }],
+    messages: [...snapshot.messages, ...steers, { seq, kind: "assistant", content: turn.content, tokens }],
     calls: [...snapshot.calls, ...calls],
     steers: [],
   };

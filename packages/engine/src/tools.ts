@@ -1,4 +1,6 @@
 import { hashDefinition } from "@countersign/gate/canonical.ts";
+import { z } from "zod";
+import { type Decorator, decorateTool } from "./decorate-tool.ts";
 import { EngineError } from "./engine-error.ts";
 import type { Tool } from "./tool.ts";
 
@@ -11,14 +13,68 @@ export interface RegisteredTool {
 /** The tools of a process by name. A map, so that no name finds anything but a tool. */
 export type Tools = ReadonlyMap<string, RegisteredTool>;
 
-/** Registers tools. Throws `invalid_tools` where two share a name. */
-export function registerTools(list: readonly Tool[]): Tools {
-  const tools = new Map<string, RegisteredTool>();
-  for (const tool of list) {
-    if (tools.has(tool.name)) {
-      throw new EngineError("invalid_tools", `Two tools are named ${JSON.stringify(tool.name)}; rename one of them`);
-    }
-    tools.set(tool.name, { tool, definitionHash: hashDefinition(tool) });
+export interface RegisterOptions {
+  /** Stand around every executor, the first outermost. */
+  readonly decorators?: readonly Decorator[];
+  /** Every capability that a tool may require; unless stated nothing is checked. */
+  readonly capabilities?: ReadonlySet<string>;
+}
+
+const effects = new Set<string>(["read-only", "transactional", "idempotent", "once", "question"]);
+
+/**
+ * Registers tools. Throws `invalid_tools`, with every problem at once, where two share a name, where one has no executor
+ * or a schema that a model cannot be given, or where one requires a capability that nobody knows.
+ */
+export function registerTools(list: readonly Tool[], options: RegisterOptions = {}): Tools {
+  const problems = list.flatMap((tool, index) => problemsOf(tool, index, list, options.capabilities));
+  if (problems.length > 0)
+    throw new EngineError(
+      "invalid_tools",
+      `These tools cannot be registered:\n${problems.map((line) => `  ${line}`).join("\n")}`,
+    );
+  return new Map(
+    list.map((tool) => [
+      tool.name,
+      { tool: decorateTool(tool, options.decorators ?? []), definitionHash: hashDefinition(tool) },
+    ]),
+  );
+}
+
+function problemsOf(
+  tool: Tool,
+  index: number,
+  list: readonly Tool[],
+  capabilities: ReadonlySet<string> | undefined,
+): string[] {
+  const name = JSON.stringify(tool.name);
+  const problems: string[] = [];
+  if (typeof tool.name !== "string" || tool.name === "" || typeof tool.description !== "string")
+    return [`tool ${index + 1} needs a name and a description; found ${name}`];
+  if (list.findIndex((other) => other.name === tool.name) !== index)
+    problems.push(`Two tools are named ${name}; rename one of them`);
+  if (!effects.has(tool.effect))
+    problems.push(`${name} has the effect ${JSON.stringify(tool.effect)}; expected one of ${[...effects].join(", ")}`);
+  const executor = tool.effect === "question" ? tool.question : tool.execute;
+  if (typeof executor !== "function")
+    problems.push(
+      `${name} has no executor; give it the function ${tool.effect === "question" ? "question" : "execute"}`,
+    );
+  if (!hasSchema(tool)) problems.push(`${name} has no schema that can be written as JSON Schema; use one of zod`);
+  for (const capability of tool.requires ?? []) {
+    if (capabilities === undefined || capabilities.has(capability)) continue;
+    problems.push(
+      `${name} requires the capability ${JSON.stringify(capability)}, which nobody knows; known: ${[...capabilities].toSorted().join(", ")}`,
+    );
   }
-  return tools;
+  return problems;
+}
+
+function hasSchema({ schema }: Tool): boolean {
+  try {
+    z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -4,7 +4,7 @@ import { commitWithin } from "./commit.ts";
 import { appScope, killScope, type Scope } from "./commits/kill-scope.ts";
 import { liftScope } from "./commits/lift-scope.ts";
 import type { Scenario } from "./scripted-model.ts";
-import { callsOf, decidePending, outcomeOf, until } from "./testing/driver.ts";
+import { callsOf, decidePending, endEveryRun, outcomeOf, until } from "./testing/driver.ts";
 import { readingTool, sendingTool } from "./testing/engine.ts";
 import { engineDatabase } from "./testing/engine-database.ts";
 import { countRows, givenRun, makeWorld, moveDeadlines, runRow, type World } from "./testing/fixtures.ts";
@@ -20,6 +20,7 @@ let workers: TestWorker[] = [];
 afterEach(async () => {
   await Promise.all(workers.map((worker) => worker.stop()));
   workers = [];
+  await endEveryRun(sql);
 });
 
 function start(tools: readonly Tool[], scenario: Scenario, options: Parameters<typeof aWorker>[3] = {}): TestWorker {

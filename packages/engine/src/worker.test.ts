@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { startRun } from "./commits/start-run.ts";
 import type { Scenario } from "./scripted-model.ts";
-import { callsOf, decidePending, outcomeOf, steer, stopPoint, until } from "./testing/driver.ts";
+import { callsOf, decidePending, endEveryRun, outcomeOf, steer, stopPoint, until } from "./testing/driver.ts";
 import { readingTool, sendingTool } from "./testing/engine.ts";
 import { engineDatabase } from "./testing/engine-database.ts";
 import { countRows, givenRun, makeWorld, runRow } from "./testing/fixtures.ts";
@@ -16,6 +16,7 @@ const done = (content: string): ToolResult => ({ kind: "done", content });
 const workers: TestWorker[] = [];
 afterEach(async () => {
   await Promise.all(workers.splice(0).map((worker) => worker.stop()));
+  await endEveryRun(sql);
 });
 
 function start(tools: readonly Tool[], scenario: Scenario, options: Parameters<typeof aWorker>[3] = {}): TestWorker {

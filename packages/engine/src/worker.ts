@@ -43,6 +43,7 @@ interface InHand {
 export function startWorker(engine: Engine, options: WorkerOptions): Worker {
   const { name, capacity, leaseMs, renewMs, renewals } = options;
   const tools = new Map([...engine.tools].map(([tool, { definitionHash }]) => [tool, definitionHash]));
+  /** By lease: a run that was lost and claimed again can be in hand twice for as long as its old hold takes to end. */
   const runs = new Map<string, InHand>();
   const look = singly(lookForWork, (error) => engine.report({ kind: "claim.failed", error }));
   const beat = singly(renew, () => undefined);
@@ -80,11 +81,15 @@ export function startWorker(engine: Engine, options: WorkerOptions): Worker {
     }
   }
 
+  function holdsOf(runId: string): HeldRun[] {
+    return [...runs.values()].flatMap(({ run }) => (run.hold.runId === runId ? [run] : []));
+  }
+
   function tellNews(runId: string): void {
-    const run = runs.get(runId)?.run;
-    if (run === undefined) return;
-    run.hasNews = true;
-    run.news.resolve();
+    for (const run of holdsOf(runId)) {
+      run.hasNews = true;
+      run.news.resolve();
+    }
   }
 
   /** A run that cannot be taken in hand keeps its lease until it runs out; recovery counts that against it. */
@@ -94,14 +99,15 @@ export function startWorker(engine: Engine, options: WorkerOptions): Worker {
       const run = takeInHand(snapshot, definition);
       if (run === undefined) return;
       run.isLeaving = isStopping;
-      runs.set(snapshot.id, { run, renewedAt, done: drive(run) });
+      for (const lost of holdsOf(snapshot.id)) lost.abort.abort();
+      runs.set(run.hold.leaseId, { run, renewedAt, done: drive(run) });
     } catch (error) {
       engine.report({ kind: "run.dropped", runId: snapshot.id, error });
     }
   }
 
   async function drive(run: HeldRun): Promise<void> {
-    const { runId } = run.hold;
+    const { runId, leaseId } = run.hold;
     let step: Step = "go_on";
     try {
       while (step === "go_on") step = await advance(engine, run);
@@ -111,8 +117,7 @@ export function startWorker(engine: Engine, options: WorkerOptions): Worker {
       run.abort.abort();
       engine.report({ kind: "run.dropped", runId, error });
     } finally {
-      // Parked and claimed again meanwhile, the run stands here under its new lease.
-      if (runs.get(runId)?.run === run) runs.delete(runId);
+      runs.delete(leaseId);
       // There is room again for what was left behind for want of it.
       if (mayBeMore) look.ask();
     }
@@ -124,10 +129,8 @@ export function startWorker(engine: Engine, options: WorkerOptions): Worker {
     const beganAt = performance.now();
     const holds = [...runs.values()].map(({ run }) => run.hold);
     const kept = await renewLeases(renewals, holds, leaseMs);
-    for (const { runId, isRenewed } of kept) {
-      const inHand = runs.get(runId);
-      if (inHand !== undefined && isRenewed) inHand.renewedAt = beganAt;
-    }
+    const renewed = new Set(kept.flatMap(({ runId, isRenewed }) => (isRenewed ? [runId] : [])));
+    for (const inHand of runs.values()) if (renewed.has(inHand.run.hold.runId)) inHand.renewedAt = beganAt;
   }
 
   /**
@@ -144,9 +147,9 @@ export function startWorker(engine: Engine, options: WorkerOptions): Worker {
   async function stopStopped(): Promise<void> {
     if (runs.size === 0) return;
     const holds = [...runs.values()].map(({ run }) => run.hold);
-    for (const { runId, leaseId, kind } of await findStoppedHolds(renewals, holds)) {
-      const run = runs.get(runId)?.run;
-      if (run?.hold.leaseId !== leaseId || run.abort.signal.aborted) continue;
+    for (const { leaseId, kind } of await findStoppedHolds(renewals, holds)) {
+      const run = runs.get(leaseId)?.run;
+      if (run === undefined || run.abort.signal.aborted) continue;
       if (kind === "killed") run.isLeaving = true;
       run.abort.abort();
     }

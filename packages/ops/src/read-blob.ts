@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Tx } from "@countersign/db/connect.ts";
 
 export interface BlobRange {
@@ -48,6 +49,26 @@ export async function readBlobText(tx: Tx, range: BlobRange): Promise<ReadBlobRe
   } catch {
     return { kind: "not-text", mediaType, size };
   }
+}
+
+export type ReadWholeBlobResult =
+  | { readonly kind: "read"; readonly bytes: Buffer; readonly mediaType: string }
+  | { readonly kind: "too_large"; readonly size: number }
+  | { readonly kind: "damaged" | "missing" };
+
+/** Reads stored content whole, at most `mostBytes`, and makes sure that it is what its hash says. */
+export async function readBlob(
+  tx: Tx,
+  { workspaceId, hash, mostBytes }: Pick<BlobRange, "workspaceId" | "hash"> & { readonly mostBytes: number },
+): Promise<ReadWholeBlobResult> {
+  const [blob] = await tx<{ size: number; mediaType: string }[]>`
+    select size, media_type as "mediaType" from blobs where workspace_id = ${workspaceId} and hash = ${hash}`;
+  if (blob === undefined) return { kind: "missing" };
+  const { size, mediaType } = blob;
+  if (size > mostBytes) return { kind: "too_large", size };
+  const bytes = await readBytes(tx, { workspaceId, hash, offset: 0, length: size }, 0, size);
+  if (createHash("sha256").update(bytes).digest("hex") !== hash) return { kind: "damaged" };
+  return { kind: "read", bytes, mediaType };
 }
 
 /** The bytes from `from` to before `to`; only those chunks that hold some of them are read. */

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { catalog } from "./catalog.ts";
+import { createCatalog } from "./catalog.ts";
 import { humanAsk } from "./human-ask.ts";
+
+const catalog = createCatalog({ osExec: { user: "same", environment: {} } });
 
 test("every tool is there once, in the order of the alphabet, with a schema that a model can be given", () => {
   const names = catalog.map((tool) => tool.name);
@@ -13,6 +15,7 @@ test("every tool is there once, in the order of the alphabet, with a schema that
     "kb.grep",
     "kb.read",
     "mail.send",
+    "os.exec",
     "tasks.create",
     "tasks.done",
     "tasks.doneLog",
@@ -26,13 +29,17 @@ test("every tool is there once, in the order of the alphabet, with a schema that
   }
 });
 
-test("reads run free, writes to our own database run free and commit with their result, mail asks", () => {
+test("reads run free, writes to our own database run free and commit with their result, mail and commands ask", () => {
   for (const tool of catalog) {
     if (tool.effect === "read-only") expect(tool.tier, tool.name).toBe("read");
     if (tool.effect === "transactional") expect(tool.tier, tool.name).toBe("write");
-    expect(tool.needsApproval, tool.name).toBe(tool.name === "mail.send");
+    expect(tool.needsApproval, tool.name).toBe(tool.name === "mail.send" || tool.name === "os.exec");
     expect(tool.neverGated === true, tool.name).toBe(tool.effect === "question");
   }
+});
+
+test("os.exec is not in the catalog unless it is turned on", () => {
+  expect(createCatalog().map(({ name }) => name)).not.toContain("os.exec");
 });
 
 describe("human.ask", () => {

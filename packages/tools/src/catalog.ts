@@ -6,22 +6,31 @@ import { kbCreate } from "./kb-create.ts";
 import { kbGrep } from "./kb-grep.ts";
 import { kbRead } from "./kb-read.ts";
 import { mailSend } from "./mail-send.ts";
+import { osExec, type OsExecOptions } from "./os-exec.ts";
 import { tasksCreate } from "./tasks-create.ts";
 import { tasksDoneLog } from "./tasks-done-log.ts";
 import { tasksDone } from "./tasks-done.ts";
 import { tasksList } from "./tasks-list.ts";
 
+export interface CatalogOptions {
+  /** Absent, `os.exec` is not in the catalog at all. */
+  readonly osExec?: OsExecOptions | undefined;
+}
+
 /** Every built-in tool, by name in the order of the alphabet. A definition offers some of them to its agent. */
-export const catalog: readonly Tool[] = [
-  filesRead,
-  humanAsk,
-  kbAppend,
-  kbCreate,
-  kbGrep,
-  kbRead,
-  mailSend,
-  tasksCreate,
-  tasksDone,
-  tasksDoneLog,
-  tasksList,
-];
+export function createCatalog(options: CatalogOptions = {}): readonly Tool[] {
+  return [
+    filesRead,
+    humanAsk,
+    kbAppend,
+    kbCreate,
+    kbGrep,
+    kbRead,
+    mailSend,
+    ...(options.osExec === undefined ? [] : [osExec(options.osExec)]),
+    tasksCreate,
+    tasksDone,
+    tasksDoneLog,
+    tasksList,
+  ];
+}

@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
+import { capResult } from "@countersign/engine/cap-result.ts";
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
 import { expect, test } from "vitest";
 import { filesRead } from "./files-read.ts";
@@ -26,6 +27,21 @@ test("a large result is read in parts, each saying the size and where to go on",
   expect(last.content).toBe("bytes 39998 to 40000 of 40000; this is the end\n\né");
   const beyond = await callTool(sql, filesRead, me, { handle, offset: 40_000 });
   expect(beyond.content).toBe("Nothing at offset 40000: the content ends at 40000 bytes.");
+});
+
+test("what the head of a result leaves out is read on by the handle and the offset that it names, to the last byte", async () => {
+  const me = { workspaceId: randomUUID(), runId: randomUUID(), userId: randomUUID() };
+  const whole = "a漢é😀".repeat(100_000);
+  const { content } = await capResult(sql, me.workspaceId, whole);
+  const [note = "", handle = "", start] = /\n\[truncated: .* handle "(.*)", offset (\d+)\]$/.exec(content) ?? [];
+  let text = content.slice(0, -note.length);
+  for (let offset: number | undefined = Number(start); offset !== undefined;) {
+    const part = await callTool(sql, filesRead, me, { handle, offset, length: 65_536 });
+    const [, next] = /next offset (\d+)/.exec(part.content.split("\n", 1)[0] ?? "") ?? [];
+    text += part.content.slice(part.content.indexOf("\n\n") + 2);
+    offset = next === undefined ? undefined : Number(next);
+  }
+  expect(text === whole).toBe(true);
 });
 
 test("what is no text is named, not shown", async () => {

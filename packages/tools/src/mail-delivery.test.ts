@@ -22,6 +22,7 @@ function settingsFor(port: number, change: Partial<SmtpSettings> = {}): SmtpSett
     secure: false,
     login: { user: "u", pass: "p" },
     from: delivery.from,
+    imap: undefined,
     ...change,
   };
 }

@@ -1,4 +1,5 @@
 import type { AddressInfo } from "node:net";
+import type { Tx } from "@countersign/db/connect.ts";
 import type { OutsideContext, ToolOf, ToolResult } from "@countersign/engine/tool.ts";
 import { SMTPServer, type SMTPServerSession } from "smtp-server";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
@@ -70,7 +71,7 @@ async function send(mailArguments: Arguments, secret: unknown = settings): Promi
     userId: "u",
     idempotencyKey,
     signal: new AbortController().signal,
-    read: () => Promise.reject(new Error("mail.send reads nothing from the database")),
+    read: nobodyWasAsked,
     async acquire(capability) {
       acquired.push(capability);
       return { use: (body) => body(typeof secret === "string" ? secret : JSON.stringify(secret)) };
@@ -79,6 +80,11 @@ async function send(mailArguments: Arguments, secret: unknown = settings): Promi
   const result = await tool.execute(tool.schema.parse(mailArguments), context);
   expect(acquired).toEqual(["mail.send"]);
   return result;
+}
+
+/** A database in which the call has no approval, as where policy let it run unasked. */
+async function nobodyWasAsked<T>(body: (tx: Tx) => Promise<T>): Promise<T> {
+  return await body((async () => []) as unknown as Tx);
 }
 
 function headerOf(source: string, name: string): string | undefined {

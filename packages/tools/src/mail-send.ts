@@ -1,8 +1,13 @@
-import { defineTool, type ToolResult } from "@countersign/engine/tool.ts";
-import MailComposer from "nodemailer/lib/mail-composer";
+import { setTimeout as delay } from "node:timers/promises";
+import { readShownDetails } from "@countersign/engine/shown-details.ts";
+import { defineTool, type OutsideContext, type ToolResult } from "@countersign/engine/tool.ts";
 import { z } from "zod";
 import { findAddressFault } from "./mail-address.ts";
-import { deliverMail, type DeliveryOutcome, type SmtpStatus } from "./mail-delivery.ts";
+import { readAttachments } from "./mail-attachments.ts";
+import { deliverMail } from "./mail-delivery.ts";
+import { digestMail, listRecipients, renderMail } from "./mail-message.ts";
+import { describeDelivery } from "./mail-outcome.ts";
+import { findSent } from "./mail-sent.ts";
 import { parseSmtpSettings, type SmtpSettings } from "./mail-settings.ts";
 
 const capability = "mail.send";
@@ -30,6 +35,18 @@ const text = z
     "a text holds no control characters but tab and line ends",
   );
 
+const attachment = z.strictObject({
+  handle: z.string().regex(/^sha256:[0-9a-f]{64}$/, "expected sha256: and 64 hexadecimal digits, as a result gave it"),
+  filename: z
+    .string()
+    .min(1)
+    .max(150)
+    .refine(
+      (name) => name.isWellFormed() && !/[\p{Cc}\u2028\u2029/\\]/u.test(name),
+      "a file name is one line without / and \\",
+    ),
+});
+
 const schema = z
   .strictObject({
     to: z.array(address).min(1).describe("Plain addresses, one an entry, such as name@example.com"),
@@ -38,6 +55,7 @@ const schema = z
     replyTo: address.optional(),
     subject,
     text: text.describe("The whole message as plain text"),
+    attachments: z.array(attachment).max(20).optional().describe("Stored files, by the handle that a result gave"),
   })
   .refine(
     (mail) => listRecipients(mail).length <= mostRecipients,
@@ -45,12 +63,15 @@ const schema = z
   );
 
 type Mail = z.infer<typeof schema>;
-type Recipients = { readonly [field in "to" | "cc" | "bcc"]?: readonly string[] | undefined };
+
+/** How long to wait before each look for a mail of which the server did not say that it took it. */
+const looksAfterMs = [0, 2_000, 5_000];
 
 /**
- * Sends one plain-text mail through the workspace's own SMTP server. A mail that the server may have
- * taken without saying so is `unknown` and is never sent again by itself; its Message-ID follows from
- * the call's idempotency key, so that it can be looked for.
+ * Sends one plain-text mail through the workspace's own SMTP server. The card shows the envelope and the hash of the
+ * message; one that would come out otherwise than approved is not sent. A mail that the server may have taken without
+ * saying so is looked for among the sent ones; not found it is `unknown`, and never sent again by itself. Its Message-ID
+ * follows from the call's idempotency key.
  */
 export const mailSend = defineTool<Mail>({
   name: "mail.send",
@@ -69,31 +90,93 @@ export const mailSend = defineTool<Mail>({
     ...(mail.cc ?? []).map((recipient) => `Cc: ${recipient}`),
     ...(mail.bcc ?? []).map((recipient) => `Bcc: ${recipient}`),
     ...(mail.replyTo === undefined ? [] : [`Reply-To: ${mail.replyTo}`]),
+    "From: the address in the workspace's secret of mail.send",
     `Subject: ${mail.subject}`,
     `Text: ${mail.text.length} characters`,
+    ...(mail.attachments ?? []).map(({ handle, filename }) => `Attachment: ${filename} (${handle})`),
+    digestLine(mail),
   ],
   async execute(mail, context) {
-    const handle = await context.acquire(capability);
-    return handle.use(async (secret) => {
-      const parsed = parseSmtpSettings(secret);
-      if (parsed.kind === "unusable") return settingsFailure(parsed.fields);
-      const { settings } = parsed;
-      const messageId = messageIdOf(context.idempotencyKey, settings.from);
-      const message = await composeMessage(mail, settings.from, messageId);
-      const recipients = listRecipients(mail);
-      const outcome = await deliverMail(
-        settings,
-        { from: settings.from, recipients, message },
-        context.signal,
+    const { workspaceId, callId, idempotencyKey, signal } = context;
+    const shown = await context.read((tx) => readShownDetails(tx, callId));
+    if (shown !== undefined && !shown.includes(digestLine(mail))) {
+      return notSent(
+        "message_changed",
+        "the message would not come out as it was approved, since this version writes it otherwise. Ask for it again.",
       );
-      return describeOutcome(outcome, settings, recipients, messageId);
+    }
+    const attachments = await readAttachments(context.read, workspaceId, mail.attachments ?? []);
+    if (attachments.kind === "unusable") return notSent("attachment_unusable", `${attachments.problem}.`);
+    return await withSettings(context, async (settings) => {
+      const messageId = messageIdOf(idempotencyKey, settings.from);
+      const message = renderMail(mail, {
+        from: settings.from,
+        messageId,
+        date: new Date().toUTCString().replace("GMT", "+0000"),
+        contentOf: (handle) => attachments.contents.get(handle) ?? "",
+      });
+      const recipients = listRecipients(mail);
+      const outcome = await deliverMail(settings, { from: settings.from, recipients, message }, signal);
+      const result = describeDelivery(outcome, settings, recipients, messageId);
+      return result.kind === "unknown" ? await lookForSent(settings, messageId, result, signal) : result;
+    });
+  },
+  async verify(_mail, context) {
+    return await withSettings(context, async (settings) => {
+      const messageId = messageIdOf(context.idempotencyKey, settings.from);
+      const content = `mail perhaps sent: the worker stopped in the middle. Look for Message-ID ${messageId} among the sent mails, or ask a recipient, before sending again.`;
+      return await lookForSent(settings, messageId, { kind: "unknown", content }, context.signal);
     });
   },
 });
 
-/** Everybody the server is told to deliver to, each once. */
-function listRecipients({ to = [], cc = [], bcc = [] }: Recipients): string[] {
-  return [...new Set([...to, ...cc, ...bcc])];
+function digestLine(mail: Mail): string {
+  return `Message: sha256 ${digestMail(mail)}, without the values of From, Date and Message-ID`;
+}
+
+async function withSettings(
+  context: OutsideContext,
+  body: (settings: SmtpSettings) => Promise<ToolResult>,
+): Promise<ToolResult> {
+  const handle = await context.acquire(capability);
+  return await handle.use(async (secret) => {
+    const parsed = parseSmtpSettings(secret);
+    if (parsed.kind === "settings") return await body(parsed.settings);
+    return notSent(
+      "settings_unusable",
+      `the secret of ${capability} should be JSON with host, port, from and optionally secure, user and pass; not usable: ${parsed.fields.join(", ")}. An administrator has to set it again.`,
+    );
+  });
+}
+
+/** A mail that is not found may still be on its way, so only finding it settles anything. */
+async function lookForSent(
+  { imap }: SmtpSettings,
+  messageId: string,
+  doubtful: Extract<ToolResult, { kind: "unknown" }>,
+  signal: AbortSignal,
+): Promise<ToolResult> {
+  if (imap === undefined) return doubtful;
+  let known = "";
+  for (const afterMs of looksAfterMs) {
+    try {
+      await delay(afterMs, undefined, { signal });
+    } catch {
+      break;
+    }
+    const sent = await findSent(imap, messageId, signal);
+    if (sent.kind === "found")
+      return { kind: "done", content: `mail sent: it is in the folder ${sent.folder}\nMessage-ID ${messageId}` };
+    known =
+      sent.kind === "not_found"
+        ? ` It is not in the folder ${sent.folder} so far.`
+        : ` The sent mails on ${imap.host} could not be looked at (${sent.problem}).`;
+  }
+  return { kind: "unknown", content: `${doubtful.content}${known}` };
+}
+
+function notSent(fault: string, why: string): ToolResult {
+  return { kind: "failed", code: "error", content: `mail not sent (${fault}): ${why}` };
 }
 
 function messageIdOf(idempotencyKey: string, from: string): string {
@@ -103,86 +186,4 @@ function messageIdOf(idempotencyKey: string, from: string): string {
     );
   }
   return `<${idempotencyKey}@${from.slice(from.indexOf("@") + 1)}>`;
-}
-
-async function composeMessage(mail: Mail, from: string, messageId: string): Promise<Buffer> {
-  const composer = new MailComposer({
-    from: plainAddress(from),
-    to: mail.to.map(plainAddress),
-    cc: (mail.cc ?? []).map(plainAddress),
-    replyTo: mail.replyTo === undefined ? [] : [plainAddress(mail.replyTo)],
-    subject: mail.subject,
-    text: mail.text,
-    messageId,
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  });
-  return composer.compile().build();
-}
-
-/** As an object the library takes the address for one address instead of parsing a list out of it. */
-function plainAddress(plain: string): { name: string; address: string } {
-  return { name: "", address: plain };
-}
-
-function settingsFailure(fields: readonly string[]): ToolResult {
-  return {
-    kind: "failed",
-    code: "error",
-    content: `mail not sent (settings_unusable): the secret of ${capability} should be JSON with host, port, from and optionally secure, user and pass; not usable: ${fields.join(", ")}. An administrator has to set it again.`,
-  };
-}
-
-const faultTexts = {
-  host_not_found: "the mail server's name was not found",
-  unreachable: "the mail server could not be reached or ended the connection",
-  timeout: "the mail server did not answer in time",
-  tls_failed: "no trusted TLS connection to the mail server came about",
-  aborted: "the call was stopped",
-  bad_answer: "the mail server answered in a way that is not SMTP",
-  session_refused: "the mail server would not go on",
-  login_refused: "the mail server refused the login",
-  sender_refused: "the mail server refused the sender's address",
-  recipients_refused: "the mail server refused every recipient",
-  message_refused: "the mail server refused the message",
-} as const;
-
-function describeOutcome(
-  outcome: DeliveryOutcome,
-  settings: SmtpSettings,
-  recipients: readonly string[],
-  messageId: string,
-): ToolResult {
-  const server = `${settings.host}:${settings.port}`;
-  switch (outcome.kind) {
-    case "taken": {
-      const refused = new Set(outcome.refused.map((refusal) => refusal.address));
-      const lines = [
-        `mail accepted by ${server} for ${recipients.filter((recipient) => !refused.has(recipient)).join(", ")}`,
-      ];
-      for (const refusal of outcome.refused)
-        lines.push(`refused for ${refusal.address}${statusText(refusal.status)}`);
-      return { kind: "done", content: [...lines, `Message-ID ${messageId}`].join("\n") };
-    }
-    case "not_sent": {
-      const { fault, status } = outcome;
-      const advice =
-        status.reply !== undefined && status.reply < 500 ? " The refusal is temporary." : "";
-      return {
-        kind: "failed",
-        code: fault === "timeout" ? "timeout" : "error",
-        content: `mail not sent (${fault}): ${faultTexts[fault]}, ${server}${statusText(status)}. Nobody received it.${advice}`,
-      };
-    }
-    case "unknown":
-      return {
-        kind: "unknown",
-        content: `mail perhaps sent (${outcome.fault}): ${faultTexts[outcome.fault]}, ${server}, after it had begun to take the message. Look for Message-ID ${messageId} among the sent mails, or ask a recipient, before sending again.`,
-      };
-  }
-}
-
-function statusText({ reply, enhanced }: SmtpStatus): string {
-  if (reply === undefined) return "";
-  return ` (SMTP ${reply}${enhanced === undefined ? "" : ` ${enhanced}`})`;
 }

@@ -9,6 +9,18 @@ export interface SmtpSettings {
   readonly secure: boolean;
   readonly login: { readonly user: string; readonly pass: string } | undefined;
   readonly from: string;
+  /** Where the mails that were sent can be looked at; undefined where nowhere is said. */
+  readonly imap: ImapSettings | undefined;
+}
+
+/** The mailbox in which the server keeps what it sent. */
+export interface ImapSettings {
+  readonly host: string;
+  readonly port: number;
+  readonly secure: boolean;
+  readonly login: { readonly user: string; readonly pass: string };
+  /** The folder of sent mails; unless stated the one that the server marks as such. */
+  readonly sentFolder: string | undefined;
 }
 
 export type SettingsOutcome =
@@ -16,18 +28,27 @@ export type SettingsOutcome =
   /** `fields` are names of ours, never anything the secret holds. */
   | { readonly kind: "unusable"; readonly fields: readonly string[] };
 
+const host = z.string().regex(/^[A-Za-z0-9.:-]{1,253}$/);
+
 const fields = {
-  host: z.string().regex(/^[A-Za-z0-9.:-]{1,253}$/),
+  host,
   port: z.int().min(1).max(65_535),
   secure: z.boolean().optional(),
   user: z.string().min(1).optional(),
   pass: z.string().min(1).optional(),
   from: z.string().refine((text) => findAddressFault(text) === undefined),
+  imapHost: host.optional(),
+  imapPort: z.int().min(1).max(65_535).optional(),
+  imapSecure: z.boolean().optional(),
+  imapUser: z.string().min(1).optional(),
+  imapPass: z.string().min(1).optional(),
+  sentFolder: z.string().min(1).optional(),
 };
 
 /**
  * Reads the secret's JSON: host, port, from, and optionally secure (true on port 465 unless stated),
- * user and pass. What does not fit is told by field name only, since messages of a parser quote its input.
+ * user and pass; with imapHost also imapPort (993), imapSecure (true on 993), sentFolder, and imapUser with imapPass where
+ * they differ from user and pass. What does not fit is told by field name only, since messages of a parser quote its input.
  */
 export function parseSmtpSettings(secret: string): SettingsOutcome {
   let value: unknown;
@@ -49,10 +70,24 @@ export function parseSmtpSettings(secret: string): SettingsOutcome {
     };
   }
   const login = user !== undefined && pass !== undefined ? { user, pass } : undefined;
+  const imap = imapOf(parsed.data, login);
+  if (imap === "no_login") return { kind: "unusable", fields: ["imapUser and imapPass (needed with imapHost)"] };
   return {
     kind: "settings",
-    settings: { host, port, secure: secure ?? port === 465, login, from },
+    settings: { host, port, secure: secure ?? port === 465, login, from, imap },
   };
+}
+
+function imapOf(
+  { imapHost, imapPort = 993, imapSecure, imapUser, imapPass, sentFolder }: z.infer<z.ZodObject<typeof fields>>,
+  login: SmtpSettings["login"],
+): ImapSettings | "no_login" | undefined {
+  if (imapHost === undefined) return undefined;
+  const isOwn = imapUser !== undefined || imapPass !== undefined;
+  if (isOwn && (imapUser === undefined || imapPass === undefined)) return "no_login";
+  const imapLogin = imapUser !== undefined && imapPass !== undefined ? { user: imapUser, pass: imapPass } : login;
+  if (imapLogin === undefined) return "no_login";
+  return { host: imapHost, port: imapPort, secure: imapSecure ?? imapPort === 993, login: imapLogin, sentFolder };
 }
 
 /** Whether a host is this machine by its very spelling, without asking a name server. */

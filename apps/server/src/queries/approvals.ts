@@ -40,6 +40,8 @@ function selectApprovals(where: string): string {
 
 const byIds = selectApprovals("a.id = any ($2::uuid[])");
 
+const ofCalls = `${selectApprovals("a.call_id = any ($2::uuid[])")} order by id`;
+
 const pending = `${selectApprovals("a.status = 'pending' and a.id > $2::uuid")}
   where status = 'pending' order by id limit $3::int + 1`;
 
@@ -55,6 +57,17 @@ type Row = Approval & { card: string };
 export async function readApprovals(sql: Queryable, workspaceId: string, ids: readonly string[]): Promise<Approval[]> {
   if (ids.length === 0) return [];
   const rows = await sql.unsafe<Row[]>(byIds, [workspaceId, [...ids]], { prepare: true });
+  return rows.map(toApproval);
+}
+
+/** Every approval that the given calls of the workspace have waited for, oldest first. */
+export async function readApprovalsOfCalls(
+  sql: Queryable,
+  workspaceId: string,
+  callIds: readonly string[],
+): Promise<Approval[]> {
+  if (callIds.length === 0) return [];
+  const rows = await sql.unsafe<Row[]>(ofCalls, [workspaceId, [...callIds]], { prepare: true });
   return rows.map(toApproval);
 }
 

@@ -7,19 +7,45 @@ import { readRun } from "./runs.ts";
 /** How long a follower sleeps between two looks. */
 const lookEveryMs = 250;
 
-const lines = `
+/** SQL: the lines of a run that `where` finds, in order. */
+function selectLines(where: string): string {
+  return `
   select l.seq, l.kind, l.call_id as "callId", l.actor, u.name as "actorName", l.content, l.at
     from run_log l
     left join users u on u.id = case when l.actor like 'user:%' then substring(l.actor from 6)::uuid end
-   where l.run_id = $1 and l.seq > $2 and l.seq <= coalesce($3::int, 2147483647)
+   where l.run_id = $1 and l.seq > $2 and ${where}
    order by l.seq`;
+}
 
-/** The lines of a run's log from `after` on, in order. The caller has made sure whose run it is. */
-export async function readLines(sql: Queryable, runId: string, after: number, upTo?: number): Promise<LogLine[]> {
-  const rows = await sql.unsafe<(LogLine & { content: string })[]>(lines, [runId, after, upTo ?? null], {
-    prepare: true,
-  });
-  return rows.map((row) => ({ ...row, content: parseExact(row.content) }));
+const lines = selectLines("l.seq <= $3::int");
+const entries = `${selectLines("l.call_id is null")} limit $3::int`;
+const linesOfCalls = selectLines("l.call_id = any ($3::uuid[])");
+
+type Row = LogLine & { content: string };
+
+/** The lines of a run's log from `after` to `upTo`, in order. The caller has made sure whose run it is, here as below. */
+async function readLines(sql: Queryable, runId: string, after: number, upTo: number): Promise<LogLine[]> {
+  return (await sql.unsafe<Row[]>(lines, [runId, after, upTo], { prepare: true })).map(toLine);
+}
+
+/** The first `limit` lines after `after` that are of no call. */
+export async function readEntries(sql: Queryable, runId: string, after: number, limit: number): Promise<LogLine[]> {
+  return (await sql.unsafe<Row[]>(entries, [runId, after, limit], { prepare: true })).map(toLine);
+}
+
+/** The lines of these calls, which were asked for by the line `after` or a later one. */
+export async function readLinesOfCalls(
+  sql: Queryable,
+  runId: string,
+  after: number,
+  callIds: readonly string[],
+): Promise<LogLine[]> {
+  if (callIds.length === 0) return [];
+  return (await sql.unsafe<Row[]>(linesOfCalls, [runId, after, [...callIds]], { prepare: true })).map(toLine);
+}
+
+function toLine(row: Row): LogLine {
+  return { ...row, content: parseExact(row.content) };
 }
 
 export interface FollowedLog {

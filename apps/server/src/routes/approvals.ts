@@ -4,6 +4,7 @@ import { type Actor, hasRole } from "../auth.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
 import { decodeCursor, pageOf } from "../cursor.ts";
 import { decide } from "../decide.ts";
+import { once } from "../idempotency.ts";
 import { Problem } from "../problem.ts";
 import { listApprovals, readApproval } from "../queries/approvals.ts";
 import {
@@ -43,7 +44,8 @@ const decision = createRoute({
 });
 
 /** Approvals: what waits for a countersignature, and the decision itself. */
-export function createApprovalRoutes({ sql, commit }: ServerDependencies) {
+export function createApprovalRoutes(deps: ServerDependencies) {
+  const { sql } = deps;
   return new OpenAPIHono<AppEnv>()
     .openapi(list, async (c) => {
       const { status, cursor, limit } = c.req.valid("query");
@@ -71,15 +73,18 @@ export function createApprovalRoutes({ sql, commit }: ServerDependencies) {
     .openapi(decision, async (c) => {
       const actor = c.get("actor");
       const { answer, argsDigest, feedback, note } = c.req.valid("json");
-      const { outcome, approval } = await decide({ sql, commit }, actor, {
-        approvalId: c.req.valid("param").id,
-        answer,
-        ifMatch: c.req.valid("header")["if-match"],
-        argsDigest,
-        feedback,
-        note,
+      const decided = await once(c, deps, async (work) => {
+        const { outcome, approval } = await decide(work, actor, {
+          approvalId: c.req.valid("param").id,
+          answer,
+          ifMatch: c.req.valid("header")["if-match"],
+          argsDigest,
+          feedback,
+          note,
+        });
+        return { outcome, approval: shownTo(actor, approval) };
       });
-      return c.json({ outcome, approval: shownTo(actor, approval) }, 200);
+      return c.json(decided, 200);
     });
 }
 

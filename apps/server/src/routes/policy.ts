@@ -3,11 +3,12 @@ import { liftScope } from "@countersign/engine/commits/lift-scope.ts";
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import { type Actor, requireRole } from "../auth.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
+import { once } from "../idempotency.ts";
 import { Problem } from "../problem.ts";
-import { readDefinition, readDefinitions } from "../queries/definitions.ts";
+import { readDefinition } from "../queries/definitions.ts";
 import { readRun } from "../queries/runs.ts";
 import { isOnlyWorkspace } from "../queries/workspaces.ts";
-import { answers, jsonBody, moment, storableText, uuid } from "../shapes/common.ts";
+import { answers, idempotencyHeaders, jsonBody, storableText, uuid } from "../shapes/common.ts";
 
 const target = {
   scope: z.enum(["app", "workspace", "definition", "run"]),
@@ -28,7 +29,10 @@ const kill = createRoute({
   method: "post",
   path: "/kill",
   summary: "Hold everything in a scope: nothing under it starts, is decided or expires",
-  request: { body: jsonBody(z.strictObject({ ...target, reason: storableText(500) })) },
+  request: {
+    headers: idempotencyHeaders,
+    body: jsonBody(z.strictObject({ ...target, reason: storableText(500) })),
+  },
   responses: answers("The switch is on", switchSchema),
 });
 
@@ -37,6 +41,7 @@ const lift = createRoute({
   path: "/lift",
   summary: "Let everything in a scope go on",
   request: {
+    headers: idempotencyHeaders,
     body: jsonBody(
       z.strictObject({
         ...target,
@@ -47,30 +52,10 @@ const lift = createRoute({
   responses: answers("The switch is off", switchSchema),
 });
 
-const definitions = createRoute({
-  method: "get",
-  path: "/definitions",
-  summary: "The definitions of the workspace in their current version",
-  responses: answers(
-    "All definitions",
-    z.object({
-      definitions: z.array(
-        z
-          .object({
-            id: z.string(),
-            name: z.string(),
-            version: z.int(),
-            spec: z.record(z.string(), z.unknown()),
-            createdAt: moment,
-          })
-          .openapi("Definition"),
-      ),
-    }),
-  ),
-});
+/** The switches that hold everything in a scope. */
+export function createPolicyRoutes(deps: ServerDependencies) {
+  const { sql, ring, log } = deps;
 
-/** Definitions, and the switches that hold what they started. */
-export function createPolicyRoutes({ sql, ring, log }: ServerDependencies) {
   async function findScope(actor: Actor, asked: { scope: Scope["scope"]; id?: string | undefined }): Promise<Scope> {
     requireRole(actor, "admin", "A kill switch");
     const { scope, id } = asked;
@@ -105,22 +90,25 @@ export function createPolicyRoutes({ sql, ring, log }: ServerDependencies) {
       const actor = c.get("actor");
       const { reason, ...asked } = c.req.valid("json");
       const scope = await findScope(actor, asked);
-      const outcome = await killScope(sql, scope, actor.userId, reason);
+      const done = await once(c, deps, async (work) => {
+        const outcome = await killScope(work.sql, scope, actor.userId, reason);
+        return { scope: scope.scope, id: scope.scopeId, outcome };
+      });
       // Whoever holds a run under the scope looks at it again, and stops.
       ring();
-      return c.json({ scope: scope.scope, id: scope.scopeId, outcome }, 200);
+      return c.json(done, 200);
     })
     .openapi(lift, async (c) => {
       const actor = c.get("actor");
       const { reason, ...asked } = c.req.valid("json");
       const scope = await findScope(actor, asked);
-      const outcome = await liftScope(sql, scope, actor.userId);
-      log.info({ requestId: c.get("requestId"), userId: actor.userId, ...scope, reason, outcome }, "lift");
+      const done = await once(c, deps, async (work) => {
+        const outcome = await liftScope(work.sql, scope, actor.userId);
+        return { scope: scope.scope, id: scope.scopeId, outcome };
+      });
+      log.info({ requestId: c.get("requestId"), userId: actor.userId, ...scope, reason, outcome: done.outcome }, "lift");
       ring();
-      return c.json({ scope: scope.scope, id: scope.scopeId, outcome }, 200);
-    })
-    .openapi(definitions, async (c) => {
-      return c.json({ definitions: await readDefinitions(sql, c.get("actor").workspaceId) }, 200);
+      return c.json(done, 200);
     });
 }
 

@@ -1,8 +1,10 @@
 import { cancelRun } from "@countersign/engine/commits/cancel-run.ts";
+import type { Queryable } from "@countersign/db/connect.ts";
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
-import { type Actor, hasRole, requireRole } from "../auth.ts";
+import { type Actor, requireRole, requireSelfOrAdmin } from "../auth.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
 import { decodeCursor, pageOf } from "../cursor.ts";
+import { once } from "../idempotency.ts";
 import { noRun, Problem } from "../problem.ts";
 import { readTogether } from "../queries/read-together.ts";
 import { followLog } from "../queries/run-log.ts";
@@ -48,8 +50,14 @@ const get = createRoute({
 const tree = createRoute({
   method: "get",
   path: "/runs/{id}/tree",
-  summary: "All of a run: turns, calls, what they wait for, and the lines of each",
-  request: { params: idParam },
+  summary: "A run from one of its lines on: turns, calls, all they waited for, and the lines of each",
+  request: {
+    params: idParam,
+    query: z.object({
+      after: z.coerce.number().int().min(0).max(2_000_000_000).default(0).openapi({ description: "From `nextAfter`" }),
+      limit: z.coerce.number().int().min(1).max(1_000).default(200).openapi({ description: "How many entries" }),
+    }),
+  },
   responses: answers("The run's tree", runTreeSchema),
 });
 
@@ -79,7 +87,7 @@ const steerRoute = createRoute({
   },
   responses: answers(
     "The message is in the run's inbox",
-    z.object({ kind: z.literal("queued"), n: z.int(), isRepeat: z.boolean() }),
+    z.object({ kind: z.literal("queued"), n: z.int() }),
   ),
 });
 
@@ -89,6 +97,7 @@ const cancel = createRoute({
   summary: "Cancel a run and all it started",
   request: {
     params: idParam,
+    headers: idempotencyHeaders,
     body: {
       ...jsonBody(z.strictObject({ reason: storableText(500).optional() })),
       required: false,
@@ -99,30 +108,25 @@ const cancel = createRoute({
 
 /** Runs: start, read, follow, steer, cancel. */
 export function createRunRoutes(deps: ServerDependencies) {
-  const { sql, commit, closing } = deps;
+  const { sql, closing } = deps;
 
-  async function findRun(actor: Actor, id: string): Promise<RunDetail> {
-    const run = await readRun(sql, actor.workspaceId, id);
-    if (run === undefined) throw noRun(id);
-    return run;
-  }
-
-  async function findOwnRun(actor: Actor, id: string, act: string): Promise<RunDetail> {
-    const run = await findRun(actor, id);
+  async function findOwnRun(sql: Queryable, actor: Actor, id: string, act: string): Promise<RunDetail> {
+    const run = await findRun(sql, actor, id);
     requireRole(actor, "operator", act);
-    if (run.startedBy.id === actor.userId || hasRole(actor, "admin")) return run;
-    throw new Problem(
-      "forbidden",
-      `${act} is for ${run.startedBy.name}, who started it, and for administrators; you are ${actor.name}, ${actor.role}.`,
-    );
+    requireSelfOrAdmin(actor, run.startedBy.id ?? "", `${run.startedBy.name}, who started it,`, act);
+    return run;
   }
 
   return new OpenAPIHono<AppEnv>()
     .openapi(startRoute, async (c) => {
       const actor = c.get("actor");
-      const started = await start(deps, actor, c.req.valid("json"), c.req.valid("header")["idempotency-key"]);
-      if (started.isRepeat) c.header("Idempotency-Replayed", "true");
-      return c.json(await findRun(actor, started.runId), 200);
+      const key = c.req.valid("header")["idempotency-key"];
+      const run = await once(c, deps, async ({ sql, commit }) => {
+        const started = await start({ sql, commit, tools: deps.tools }, actor, c.req.valid("json"), key);
+        if (started.isRepeat) c.header("Idempotency-Replayed", "true");
+        return await findRun(sql, actor, started.runId);
+      });
+      return c.json(run, 200);
     })
     .openapi(list, async (c) => {
       const { status, cursor, limit } = c.req.valid("query");
@@ -134,12 +138,14 @@ export function createRunRoutes(deps: ServerDependencies) {
       return c.json({ runs: rows, nextCursor }, 200);
     })
     .openapi(get, async (c) => {
-      return c.json(await findRun(c.get("actor"), c.req.valid("param").id), 200);
+      return c.json(await findRun(sql, c.get("actor"), c.req.valid("param").id), 200);
     })
     .openapi(tree, async (c) => {
       const { id } = c.req.valid("param");
       const actor = c.get("actor");
-      const read = await readTogether(sql, (tx) => readRunTree(tx, actor.workspaceId, id));
+      const read = await readTogether(sql, (tx) =>
+        readRunTree(tx, { workspaceId: actor.workspaceId, runId: id, ...c.req.valid("query") }),
+      );
       if (read === undefined) throw noRun(id);
       for (const entry of read.entries) {
         for (const call of entry.calls) {
@@ -168,32 +174,39 @@ export function createRunRoutes(deps: ServerDependencies) {
     .openapi(steerRoute, async (c) => {
       const actor = c.get("actor");
       const { id } = c.req.valid("param");
-      await findOwnRun(actor, id, "Steering this run");
-      const steered = await steer(deps, actor, {
-        runId: id,
-        message: c.req.valid("json").message,
-        key: c.req.valid("header")["idempotency-key"],
+      const { message } = c.req.valid("json");
+      const steered = await once(c, deps, async ({ sql, commit }) => {
+        await findOwnRun(sql, actor, id, "Steering this run");
+        return await steer({ commit }, actor, { runId: id, message });
       });
-      if (steered.isRepeat) c.header("Idempotency-Replayed", "true");
       return c.json({ kind: "queued" as const, ...steered }, 200);
     })
     .openapi(cancel, async (c) => {
       const actor = c.get("actor");
       const { id } = c.req.valid("param");
-      const run = await findOwnRun(actor, id, "Canceling this run");
-      const outcome = await commit(cancelRun, {
-        runId: id,
-        workspaceId: actor.workspaceId,
-        userId: actor.userId,
-        reason: c.req.valid("json").reason ?? `canceled by ${actor.name}`,
+      const { reason = `canceled by ${actor.name}` } = c.req.valid("json");
+      const canceled = await once(c, deps, async ({ sql, commit }) => {
+        const run = await findOwnRun(sql, actor, id, "Canceling this run");
+        const { workspaceId, userId } = actor;
+        const outcome = await commit(cancelRun, { runId: id, workspaceId, userId, reason });
+        switch (outcome.kind) {
+          case "canceled":
+            return await findRun(sql, actor, id);
+          case "not_found":
+            throw noRun(id);
+          default:
+            throw new Problem(
+              "run_ended",
+              `The run ${run.title} had ${outcome.kind} before; nothing is left to cancel.`,
+            );
+        }
       });
-      switch (outcome.kind) {
-        case "canceled":
-          return c.json(await findRun(actor, id), 200);
-        case "not_found":
-          throw noRun(id);
-        default:
-          throw new Problem("run_ended", `The run ${run.title} had ${outcome.kind} before; nothing is left to cancel.`);
-      }
+      return c.json(canceled, 200);
     });
+}
+
+async function findRun(sql: Queryable, actor: Actor, id: string): Promise<RunDetail> {
+  const run = await readRun(sql, actor.workspaceId, id);
+  if (run === undefined) throw noRun(id);
+  return run;
 }

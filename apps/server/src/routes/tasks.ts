@@ -1,12 +1,13 @@
 import { completeTask, dismissTask, putTask } from "@countersign/ops/tasks.ts";
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
+import { v7 as newId } from "uuid";
 import { answer } from "../answer-question.ts";
 import { type Actor, requireRole } from "../auth.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
 import { decodeCursor, pageOf } from "../cursor.ts";
 import { decide } from "../decide.ts";
-import { idFor } from "../idempotency.ts";
-import { keyReused, Problem } from "../problem.ts";
+import { once, type Work } from "../idempotency.ts";
+import { Problem } from "../problem.ts";
 import { readTogether } from "../queries/read-together.ts";
 import { listTasks, readTask } from "../queries/tasks.ts";
 import { decisionBody, decisionHeaders } from "../shapes/approvals.ts";
@@ -95,6 +96,7 @@ const answerRoute = createRoute({
   summary: "Answer a question",
   request: {
     params: idParam,
+    headers: idempotencyHeaders,
     body: jsonBody(z.strictObject({ answer: storableText(20_000) })),
   },
   responses: answers("The question is answered", taskSchema),
@@ -104,43 +106,13 @@ const done = createRoute({
   method: "post",
   path: "/tasks/{id}/done",
   summary: "Mark a plain task done",
-  request: { params: idParam },
+  request: { params: idParam, headers: idempotencyHeaders },
   responses: answers("The task is done", taskSchema),
 });
 
 /** The queue of people and agents. */
-export function createTaskRoutes({ sql, commit }: ServerDependencies) {
-  async function findTask(actor: Actor, id: string): Promise<Task> {
-    const task = await readTogether(sql, (tx) => readTask(tx, actor.workspaceId, id));
-    if (task === undefined) {
-      throw new Problem("not_found", `There is no task ${id} in this workspace.`);
-    }
-    return shown(actor, task);
-  }
-
-  /** The plain task after `close` was tried on it; refuses where somebody else had closed it, or otherwise. */
-  async function closePlain(actor: Actor, task: Task, status: "done" | "dismissed"): Promise<Task> {
-    requireRole(actor, "operator", "Closing a task");
-    const asked = { workspaceId: actor.workspaceId, id: task.id };
-    const by = `user:${actor.userId}`;
-    if (status === "done") await completeTask(sql, { ...asked, doneBy: by });
-    else await dismissTask(sql, { ...asked, dismissedBy: by });
-    const now = await findTask(actor, task.id);
-    if (now.status === status && now.resolvedBy?.id === actor.userId) return now;
-    throw new Problem(
-      "already_closed",
-      `${now.resolvedBy?.name ?? "Somebody"} closed this task before: it is ${now.status}. Nothing was changed by you.`,
-      {
-        settlement: {
-          status: now.status,
-          answer: null,
-          by: now.resolvedBy?.name ?? null,
-          at: now.resolvedAt,
-          reason: now.resolution,
-        },
-      },
-    );
-  }
+export function createTaskRoutes(deps: ServerDependencies) {
+  const { sql } = deps;
 
   return new OpenAPIHono<AppEnv>()
     .openapi(list, async (c) => {
@@ -154,68 +126,109 @@ export function createTaskRoutes({ sql, commit }: ServerDependencies) {
       return c.json({ tasks: rows.map((task) => shown(actor, task)), nextCursor }, 200);
     })
     .openapi(get, async (c) => {
-      const task = await findTask(c.get("actor"), c.req.valid("param").id);
+      const read: Work["read"] = (body) => readTogether(sql, body);
+      const task = await findTask({ read }, c.get("actor"), c.req.valid("param").id);
       if (task.approval !== null) c.header("ETag", `"${task.approval.version}"`);
       return c.json(task, 200);
     })
     .openapi(create, async (c) => {
       const actor = c.get("actor");
       requireRole(actor, "operator", "Creating a task");
-      const key = c.req.valid("header")["idempotency-key"];
-      const id = idFor(actor, "task", key);
-      const put = await putTask(sql, {
-        id,
-        workspaceId: actor.workspaceId,
-        createdBy: `user:${actor.userId}`,
-        ...c.req.valid("json"),
+      const created = await once(c, deps, async (work) => {
+        const id = newId();
+        const { workspaceId, userId } = actor;
+        await putTask(work.sql, { id, workspaceId, createdBy: `user:${userId}`, ...c.req.valid("json") });
+        return await findTask(work, actor, id);
       });
-      if (put.kind === "mismatch") throw keyReused(key ?? "");
-      if (put.kind === "existing") c.header("Idempotency-Replayed", "true");
-      return c.json(await findTask(actor, id), 200);
+      return c.json(created, 200);
     })
     .openapi(confirm, async (c) => {
       const actor = c.get("actor");
-      const task = await findTask(actor, c.req.valid("param").id);
-      if (task.approval === null || task.kind !== "approval") throw wrongKind(task, "confirmed");
-      await decide({ sql, commit }, actor, {
-        approvalId: task.approval.id,
-        answer: "approve",
-        ifMatch: c.req.valid("header")["if-match"],
-        ...c.req.valid("json"),
-      });
-      return c.json(await findTask(actor, task.id), 200);
-    })
-    .openapi(dismiss, async (c) => {
-      const actor = c.get("actor");
-      const task = await findTask(actor, c.req.valid("param").id);
-      if (task.kind === "outcome") throw wrongKind(task, "dismissed");
-      if (task.approval !== null) {
-        await decide({ sql, commit }, actor, {
+      const confirmed = await once(c, deps, async (work) => {
+        const task = await findTask(work, actor, c.req.valid("param").id);
+        if (task.approval === null || task.kind !== "approval") throw wrongKind(task, "confirmed");
+        await decide(work, actor, {
           approvalId: task.approval.id,
-          answer: "deny",
+          answer: "approve",
           ifMatch: c.req.valid("header")["if-match"],
           ...c.req.valid("json"),
         });
-      } else if (task.question !== null) {
-        await answer(commit, actor, task.question, undefined);
-      } else {
-        await closePlain(actor, task, "dismissed");
-      }
-      return c.json(await findTask(actor, task.id), 200);
+        return await findTask(work, actor, task.id);
+      });
+      return c.json(confirmed, 200);
+    })
+    .openapi(dismiss, async (c) => {
+      const actor = c.get("actor");
+      const dismissed = await once(c, deps, async (work) => {
+        const task = await findTask(work, actor, c.req.valid("param").id);
+        if (task.kind === "outcome") throw wrongKind(task, "dismissed");
+        if (task.approval !== null) {
+          await decide(work, actor, {
+            approvalId: task.approval.id,
+            answer: "deny",
+            ifMatch: c.req.valid("header")["if-match"],
+            ...c.req.valid("json"),
+          });
+        } else if (task.question !== null) {
+          await answer(work.commit, actor, task.question, undefined);
+        } else {
+          await closePlain(work, actor, task, "dismissed");
+        }
+        return await findTask(work, actor, task.id);
+      });
+      return c.json(dismissed, 200);
     })
     .openapi(answerRoute, async (c) => {
       const actor = c.get("actor");
-      const task = await findTask(actor, c.req.valid("param").id);
-      if (task.question === null) throw wrongKind(task, "answered");
-      await answer(commit, actor, task.question, c.req.valid("json").answer);
-      return c.json(await findTask(actor, task.id), 200);
+      const answered = await once(c, deps, async (work) => {
+        const task = await findTask(work, actor, c.req.valid("param").id);
+        if (task.question === null) throw wrongKind(task, "answered");
+        await answer(work.commit, actor, task.question, c.req.valid("json").answer);
+        return await findTask(work, actor, task.id);
+      });
+      return c.json(answered, 200);
     })
     .openapi(done, async (c) => {
       const actor = c.get("actor");
-      const task = await findTask(actor, c.req.valid("param").id);
-      if (task.kind !== "task") throw wrongKind(task, "marked done");
-      return c.json(await closePlain(actor, task, "done"), 200);
+      const closed = await once(c, deps, async (work) => {
+        const task = await findTask(work, actor, c.req.valid("param").id);
+        if (task.kind !== "task") throw wrongKind(task, "marked done");
+        return await closePlain(work, actor, task, "done");
+      });
+      return c.json(closed, 200);
     });
+}
+
+async function findTask(work: Pick<Work, "read">, actor: Actor, id: string): Promise<Task> {
+  const task = await work.read((tx) => readTask(tx, actor.workspaceId, id));
+  if (task === undefined) {
+    throw new Problem("not_found", `There is no task ${id} in this workspace.`);
+  }
+  return shown(actor, task);
+}
+
+/** The plain task after `close` was tried on it; refuses where somebody else had closed it, or otherwise. */
+async function closePlain(work: Work, actor: Actor, task: Task, status: "done" | "dismissed"): Promise<Task> {
+  requireRole(actor, "operator", "Closing a task");
+  const asked = { workspaceId: actor.workspaceId, id: task.id };
+  const by = `user:${actor.userId}`;
+  if (status === "done") await completeTask(work.sql, { ...asked, doneBy: by });
+  else await dismissTask(work.sql, { ...asked, dismissedBy: by });
+  const now = await findTask(work, actor, task.id);
+  if (now.status === status && now.resolvedBy?.id === actor.userId) return now;
+  throw new Problem(
+    "already_closed",
+    `${now.resolvedBy?.name ?? "Somebody"} closed this task before: it is ${now.status}. Nothing was changed by you.`,
+    {
+      settlement: {
+        status: now.status,
+        answer: null,
+        by: now.resolvedBy?.name ?? null,
+        at: now.resolvedAt,
+        reason: now.resolution,
+      },
+    },
+  );
 }
 
 function shown(actor: Actor, task: Task): Task {

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { actorSchema, moment, storableText } from "./common.ts";
+import { actorSchema, idempotencyHeaders, moment, storableText } from "./common.ts";
 
 export const runRefSchema = z
   .object({
@@ -65,7 +65,7 @@ export const decisionSchema = z
   })
   .openapi("Decision");
 
-export const decisionHeaders = z.object({
+export const decisionHeaders = idempotencyHeaders.extend({
   "if-match": z.string().optional().openapi({ description: '`"<version>"` of the approval you saw; required' }),
 });
 

@@ -4,6 +4,12 @@ import { problemSchema } from "../problem.ts";
 /** A moment: a Date in the process, ISO 8601 in UTC on the wire. */
 export const moment = z.date().openapi({ type: "string", format: "date-time" });
 
+/** A moment as a request gives it, with its zone, in the years that every part of the system knows. */
+export const instant = z.iso
+  .datetime({ offset: true })
+  .refine((text) => /^(?:19[7-9]|2\d\d)\d-/.test(text), "expected a year from 1970 to 2999")
+  .refine((text) => !Number.isNaN(Date.parse(text)), "is no moment of the calendar");
+
 export const uuid = z.uuid();
 
 export const idParam = z.object({ id: uuid });

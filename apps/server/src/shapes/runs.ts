@@ -108,7 +108,8 @@ export const runTreeSchema = z
       description:
         "The log without the lines of calls, in order. A turn is an entry of kind `assistant`; its calls carry their own lines.",
     }),
-    steers: z.array(steerSchema),
+    nextAfter: z.int().nullable().openapi({ description: "The `after` of the next part, where there is one" }),
+    steers: z.array(steerSchema).openapi({ description: "The latest 200" }),
   })
   .openapi("RunTree");
 

@@ -2,7 +2,7 @@ import { connect, type Sql } from "@countersign/db/connect.ts";
 import { createCommitter } from "@countersign/engine/committer.ts";
 import { makeWorld, type World } from "@countersign/engine/testing/fixtures.ts";
 import { registerTools } from "@countersign/engine/tools.ts";
-import { catalog } from "@countersign/tools/catalog.ts";
+import { createCatalog } from "@countersign/tools/catalog.ts";
 import { type Logger, pino } from "pino";
 import { createApp } from "../app.ts";
 import { listen } from "../http-server.ts";
@@ -44,7 +44,7 @@ export async function startTestServer(
     sql,
     commit: createCommitter({ sql, stragglers, ring }),
     ring,
-    tools: registerTools(catalog),
+    tools: registerTools(createCatalog()),
     log,
     publicUrl: options.publicUrl,
     closing: closing.signal,

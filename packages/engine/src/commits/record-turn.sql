@@ -38,14 +38,15 @@ begin
       join runs r on r.id = n.run
      where r.id = any (ids) and s.run_id = r.id and s.n > r.steers - r.unread and s.n <= n.steers_read
     returning s.run_id, s.read_seq, s.author, s.content)
-  insert into run_log (run_id, seq, kind, actor, content)
-  select t.run_id, t.read_seq, 'user', 'user:' || t.author, t.content from taken t
+  insert into run_log (run_id, seq, kind, actor, content, input_tokens, output_tokens, cost_micros)
+  select t.run_id, t.read_seq, 'user', 'user:' || t.author, t.content, null, null, null from taken t
    union all
-  select n.run, k.seq, 'assistant', 'run:' || n.run, n.content
-    from unnest(p_runs, p_contents) n (run, content)
+  select n.run, k.seq, 'assistant', 'run:' || n.run, n.content, n.input_tokens, n.output_tokens, n.cost_micros
+    from unnest(p_runs, p_contents, p_input_tokens, p_output_tokens, p_cost_micros)
+         n (run, content, input_tokens, output_tokens, cost_micros)
     join unnest(ids, seqs) k (id, seq) on k.id = n.run
    union all
-  select k.id, k.seq + 1, 'run.ended', 'run:' || k.id, to_json('completed'::text)::text
+  select k.id, k.seq + 1, 'run.ended', 'run:' || k.id, to_json('completed'::text)::text, null, null, null
     from unnest(ids, seqs, finishing) k (id, seq, is_finishing)
    where k.is_finishing;
 
@@ -79,6 +80,9 @@ begin
             c (run, id, waits_on, task, title, question, options, context, default_answer)
       where c.run = any (ids) and c.waits_on = 'question';
   end if;
+
+  -- The message has come: what was shown of it on the way is not needed any more.
+  delete from deltas d where d.run_id = any (ids);
 
   update runs r
      set last_seq                = k.seq + k.is_finishing::int,

@@ -41,6 +41,8 @@ begin
 
   update steers s set closed_at = moment where s.run_id = any (p_ids) and s.read_seq is null;
 
+  delete from deltas d where d.run_id = any (p_ids);
+
   insert into run_log (run_id, seq, kind, content)
   select r.id, r.last_seq + 1, 'run.ended', to_json(p_status || ': ' || n.reason)::text
     from unnest(p_ids, p_reasons) n (run, reason)

@@ -15,8 +15,9 @@ language sql stable as $$
              select 1 from users u
               where u.workspace_id = r.workspace_id and u.role in ('approver', 'admin') and u.disabled_at is null),
            'messages', coalesce((
-             select json_agg(json_build_object('seq', m.seq, 'kind', m.kind, 'content', m.content) order by m.seq)
-               from run_log m where m.run_id = r.id and m.kind in ('user', 'assistant')), '[]'),
+             select json_agg(json_build_object('seq', m.seq, 'kind', m.kind, 'content', m.content,
+                                               'tokens', m.input_tokens + m.output_tokens) order by m.seq)
+               from run_log m where m.run_id = r.id and m.kind in ('user', 'assistant', 'summary')), '[]'),
            'calls', coalesce((
              select json_agg(json_build_object(
                       'id', c.id, 'turnSeq', c.turn_seq, 'position', c.position, 'providerId', c.provider_id, 'tool', c.tool,

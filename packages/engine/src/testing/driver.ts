@@ -51,6 +51,13 @@ export async function crash(sql: Queryable, runId: string, maxClaims = 100): Pro
   await recoverRuns(sql, 100, maxClaims);
 }
 
+/** What a test left live is none of the next test's: its workers would take it. */
+export async function endEveryRun(sql: Queryable): Promise<void> {
+  await sql`
+    select end_runs(array_agg(id), 'canceled', array_agg('the test is over'::text), 'canceled')
+      from runs where status not in ('completed', 'failed', 'canceled')`;
+}
+
 /** Decides the one approval of a run that is pending. */
 export async function decidePending(
   sql: Sql,

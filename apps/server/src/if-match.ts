@@ -1,0 +1,12 @@
+import { Problem } from "./problem.ts";
+
+/** The version that an If-Match header names; refused unless it is one in double quotes, as ETags show it. */
+export function readVersion(ifMatch: string): number {
+  const version = /^"(\d{1,9})"$/.exec(ifMatch)?.[1];
+  if (version !== undefined) return Number(version);
+  throw new Problem(
+    "invalid_request",
+    `If-Match is ${JSON.stringify(ifMatch.slice(0, 40))}; expected the version you saw in double quotes, such as "1".`,
+    { errors: [{ path: "header.if-match", message: "expected a version in double quotes" }] },
+  );
+}

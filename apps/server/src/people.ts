@@ -1,0 +1,110 @@
+import type { Tx } from "@countersign/db/connect.ts";
+import { v7 as newId } from "uuid";
+import { type Actor, type Role, wayOf } from "./auth.ts";
+import { Problem } from "./problem.ts";
+import { appendAudit } from "./queries/audit.ts";
+import { readUser } from "./queries/people.ts";
+import type { User } from "./shapes/people.ts";
+
+/** Afterwards the account exists, without a token. Refused where another has the name. */
+export async function createUser(
+  tx: Tx,
+  actor: Actor,
+  asked: { readonly name: string; readonly role: Role; readonly isService: boolean },
+): Promise<User> {
+  const { name, role, isService } = asked;
+  const id = newId();
+  await lockPeople(tx, actor.workspaceId);
+  const made = await tx.unsafe(
+    `insert into users (id, workspace_id, name, role, is_service) values ($1::uuid, $2::uuid, $3, $4, $5::text::boolean)
+         on conflict (workspace_id, name) do nothing returning id`,
+    [id, actor.workspaceId, name, role, String(isService)],
+    { prepare: true },
+  );
+  if (made.length === 0) throw nameTaken(name);
+  await appendAudit(tx, actor, "user.created", id, { role, isService, way: wayOf(actor) });
+  return await findUser(tx, actor, id);
+}
+
+export interface UserChange {
+  readonly name?: string | undefined;
+  readonly role?: Role | undefined;
+  readonly isDisabled?: boolean | undefined;
+}
+
+/**
+ * Afterwards the account is as asked, and counts as such from its next request on; what it started goes on. Refused where
+ * nobody would be left to administer the workspace. The audit says what changed.
+ */
+export async function changeUser(tx: Tx, actor: Actor, id: string, change: UserChange): Promise<User> {
+  await lockPeople(tx, actor.workspaceId);
+  const before = await findUser(tx, actor, id);
+  const isDisabled = before.disabledAt !== null;
+  const wanted = {
+    name: change.name ?? before.name,
+    role: change.role ?? before.role,
+    isDisabled: change.isDisabled ?? isDisabled,
+  };
+  const wasAdmin = before.role === "admin" && !isDisabled && !before.isService;
+  const isAdmin = wanted.role === "admin" && !wanted.isDisabled;
+  if (wasAdmin && !isAdmin && !(await hasOtherAdmin(tx, actor.workspaceId, id))) {
+    throw new Problem(
+      "last_admin",
+      `${before.name} is the last administrator of the workspace who is not disabled. Make somebody else one first.`,
+    );
+  }
+  if (wanted.name !== before.name && (await isNameTaken(tx, actor.workspaceId, wanted.name))) {
+    throw nameTaken(wanted.name);
+  }
+  await tx.unsafe(
+    `update users set name = $2, role = $3,
+            disabled_at = case when $4::text::boolean then coalesce(disabled_at, clock_timestamp()) end
+      where id = $1::uuid`,
+    [id, wanted.name, wanted.role, String(wanted.isDisabled)],
+    { prepare: true },
+  );
+  const changes = {
+    ...(wanted.name === before.name ? {} : { renamed: true }),
+    ...(wanted.role === before.role ? {} : { roleBefore: before.role, role: wanted.role }),
+    ...(wanted.isDisabled === isDisabled ? {} : { isDisabled: wanted.isDisabled }),
+  };
+  if (Object.keys(changes).length > 0) {
+    await appendAudit(tx, actor, "user.changed", id, { ...changes, way: wayOf(actor) });
+  }
+  return await findUser(tx, actor, id);
+}
+
+/** The account of this id in the actor's workspace; refused with 404 where there is none. */
+export async function findUser(tx: Parameters<typeof readUser>[0], actor: Actor, id: string): Promise<User> {
+  const user = await readUser(tx, actor.workspaceId, id);
+  if (user === undefined) {
+    throw new Problem("not_found", `There is no user ${id} in this workspace. GET /v1/users lists them.`);
+  }
+  return user;
+}
+
+/** One change at a time: two, each of which leaves an administrator, could leave none together. */
+async function lockPeople(tx: Tx, workspaceId: string): Promise<void> {
+  await tx.unsafe("select from workspaces where id = $1 for no key update", [workspaceId], { prepare: true });
+}
+
+async function hasOtherAdmin(tx: Tx, workspaceId: string, id: string): Promise<boolean> {
+  const others = await tx.unsafe(
+    `select from users
+      where workspace_id = $1::uuid and id <> $2::uuid and role = 'admin' and not is_service and disabled_at is null limit 1`,
+    [workspaceId, id],
+    { prepare: true },
+  );
+  return others.length > 0;
+}
+
+async function isNameTaken(tx: Tx, workspaceId: string, name: string): Promise<boolean> {
+  const found = await tx.unsafe("select from users where workspace_id = $1::uuid and name = $2", [workspaceId, name], {
+    prepare: true,
+  });
+  return found.length > 0;
+}
+
+function nameTaken(name: string): Problem {
+  return new Problem("name_taken", `There is a user named ${JSON.stringify(name)} in this workspace. Choose another name.`);
+}

@@ -1,0 +1,49 @@
+import { sql } from "drizzle-orm";
+import { boolean, pgTable, primaryKey, text, timestamp, uuid } from "drizzle-orm/pg-core";
+
+const moment = (name: string) => timestamp(name, { withTimezone: true });
+
+export const workspaces = pgTable("workspaces", {
+  id: uuid("id").primaryKey(),
+  name: text("name").notNull(),
+  createdAt: moment("created_at").notNull().defaultNow(),
+});
+
+export const users = pgTable("users", {
+  id: uuid("id").primaryKey(),
+  workspaceId: uuid("workspace_id").notNull(),
+  name: text("name").notNull(),
+  role: text("role", { enum: ["viewer", "operator", "approver", "admin"] }).notNull(),
+  createdAt: moment("created_at").notNull().defaultNow(),
+  disabledAt: moment("disabled_at"),
+  isService: boolean("is_service").notNull().default(false),
+});
+
+export const tokens = pgTable("tokens", {
+  id: uuid("id").primaryKey(),
+  workspaceId: uuid("workspace_id").notNull(),
+  userId: uuid("user_id").notNull(),
+  hash: text("hash").notNull(),
+  label: text("label").notNull(),
+  mayDecide: boolean("may_decide").notNull(),
+  createdAt: moment("created_at").notNull().defaultNow(),
+  expiresAt: moment("expires_at"),
+  revokedAt: moment("revoked_at"),
+  actsFor: uuid("acts_for").array().notNull().default(sql`'{}'`),
+  createdBy: uuid("created_by"),
+  lastUsedAt: moment("last_used_at"),
+});
+
+/** What keyed requests were answered. */
+export const idempotencyKeys = pgTable(
+  "idempotency_keys",
+  {
+    sender: uuid("sender").notNull(),
+    key: text("key").notNull(),
+    workspaceId: uuid("workspace_id").notNull(),
+    requestHash: text("request_hash").notNull(),
+    answer: text("answer").notNull(),
+    createdAt: moment("created_at").notNull().defaultNow(),
+  },
+  (table) => [primaryKey({ columns: [table.sender, table.key] })],
+);
