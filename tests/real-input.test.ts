@@ -122,7 +122,7 @@ test.runIf(hasPages)(
       const { id } = await ask(client.v1.runs.$post({ header: {}, json: { definition: "agent", input: word } }));
 
       const question = await waitForTask(client, "question");
-      const tree = await ask(client.v1.runs[":id"].tree.$get({ param: { id } }));
+      const tree = await ask(client.v1.runs[":id"].tree.$get({ param: { id }, query: { limit: 1000 } }));
       const calls = tree.entries.flatMap((entry) => entry.calls);
       const [added] = calls.filter((call) => call.tool === "kb.append");
       const appended = /Added bullet (\S+) to page [^]*?\(id (\S+)\)/.exec(JSON.stringify(added?.result));

@@ -18,7 +18,7 @@ await once(server, "listening");
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 afterAll(() => void server.close());
 
-const definitions = (at: string, token: string) => ask(createClient(at, token).v1.definitions.$get());
+const definitions = (at: string, token: string) => ask(createClient(at, token).v1.definitions.$get({ query: {} }));
 
 async function refusal(at: string, token: string): Promise<CliError> {
   return await definitions(at, token).then(

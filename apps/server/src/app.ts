@@ -8,11 +8,19 @@ import type { AppEnv, ServerDependencies } from "./context.ts";
 import { logRequests } from "./log-requests.ts";
 import { Problem, problemBody, problems } from "./problem.ts";
 import { guardRequests } from "./request-guard.ts";
+import { limitRate } from "./rate-limit.ts";
 import { createApprovalRoutes } from "./routes/approvals.ts";
+import { createAuditRoutes } from "./routes/audit.ts";
+import { createDefinitionRoutes } from "./routes/definitions.ts";
+import { createGrantRoutes } from "./routes/grants.ts";
 import { createHealthRoutes } from "./routes/health.ts";
+import { createPeopleRoutes } from "./routes/people.ts";
 import { createPolicyRoutes } from "./routes/policy.ts";
 import { createRunRoutes } from "./routes/runs.ts";
+import { createSecretRoutes } from "./routes/secrets.ts";
 import { createTaskRoutes } from "./routes/tasks.ts";
+import { createTokenRoutes } from "./routes/tokens.ts";
+import { createToolRoutes } from "./routes/tools.ts";
 
 /** The largest body that is read, in bytes. */
 const maxBodyBytes = 1024 * 1024;
@@ -31,6 +39,7 @@ export function createApp(deps: ServerDependencies) {
     if (deps.closing.aborted) c.header("Connection", "close");
   });
   app.use("/v1/*", authenticate(deps.sql));
+  if (deps.rateLimit !== undefined) app.use("/v1/*", limitRate(deps.rateLimit));
   app.use(bodyLimit({ maxSize: maxBodyBytes, onError: () => refuseBody() }));
 
   app.onError((error, c) => refuse(c, problemOf(error, c, deps)));
@@ -72,7 +81,14 @@ export function createApp(deps: ServerDependencies) {
     .route("/v1", createRunRoutes(deps))
     .route("/v1", createApprovalRoutes(deps))
     .route("/v1", createTaskRoutes(deps))
-    .route("/v1", createPolicyRoutes(deps));
+    .route("/v1", createPolicyRoutes(deps))
+    .route("/v1", createDefinitionRoutes(deps))
+    .route("/v1", createToolRoutes(deps))
+    .route("/v1", createSecretRoutes(deps))
+    .route("/v1", createGrantRoutes(deps))
+    .route("/v1", createAuditRoutes(deps))
+    .route("/v1", createPeopleRoutes(deps))
+    .route("/v1", createTokenRoutes(deps));
   return routes;
 }
 
@@ -102,6 +118,11 @@ function problemOf(error: unknown, c: Context<AppEnv>, deps: ServerDependencies)
       "The database did not answer, so it is not known whether the request took effect. Send it again; a decision or a keyed request happens once.",
     );
   }
+  if (isHeldUp(error)) {
+    return new Problem("busy", "Others hold what this would change, so nothing was done. Send it again.", {
+      retryAfterSeconds: 1,
+    });
+  }
   deps.log.error({ requestId, err: error }, "a request failed");
   return new Problem(
     "internal",
@@ -109,12 +130,18 @@ function problemOf(error: unknown, c: Context<AppEnv>, deps: ServerDependencies)
   );
 }
 
+/** SQLSTATE 55P03: the lock was not to be had in time; 40P01: the database broke a deadlock by ending this one. */
+function isHeldUp(error: unknown): boolean {
+  return error instanceof Error && "code" in error && (error.code === "55P03" || error.code === "40P01");
+}
+
 function refuse(c: Context<AppEnv>, problem: Problem): Response {
   const { status } = problems[problem.code];
   if (status === 401) c.header("WWW-Authenticate", "Bearer");
   // The rest of the body is not read, so the connection is of no further use.
   if (status === 413) c.header("Connection", "close");
-  if (status === 503) c.header("Retry-After", "1");
+  const retryAfter = problem.details.retryAfterSeconds ?? (status === 503 ? 1 : undefined);
+  if (retryAfter !== undefined) c.header("Retry-After", String(retryAfter));
   return c.body(JSON.stringify(problemBody(problem, c.get("requestId"))), status, {
     "Content-Type": "application/problem+json",
   });

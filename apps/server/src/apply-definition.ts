@@ -77,8 +77,8 @@ export function planVersion(current: DefinitionVersion, spec: Definition, tools:
   const stored = definitionSpec.safeParse(current.spec);
   // Defaults that were added since it was stored are no change.
   const changes = diffSpecs(stored.success ? stored.data : current.spec, spec);
-  const before = new Set(stored.success ? grantsOf(stored.data, tools) : []);
-  const after = new Set(grantsOf(spec, tools));
+  const before = stored.success ? grantsOf(stored.data, tools) : [];
+  const after = grantsOf(spec, tools);
   const hasChanged = changes.length > 0;
   return {
     outcome: hasChanged ? "changed" : "unchanged",
@@ -88,7 +88,10 @@ export function planVersion(current: DefinitionVersion, spec: Definition, tools:
     version: hasChanged ? version + 1 : version,
     spec,
     changes,
-    capabilities: { gained: [...after.difference(before)], lost: [...before.difference(after)] },
+    capabilities: {
+      gained: after.filter((capability) => !before.includes(capability)),
+      lost: before.filter((capability) => !after.includes(capability)),
+    },
   };
 }
 
@@ -123,7 +126,12 @@ export async function applyVersion(
   await tx.unsafe("update definitions set current_version = $2::int where id = $1::uuid", [id, version], {
     prepare: true,
   });
-  await tx.unsafe("update policies set version = version + 1 where scope_id = $1::uuid", [id], { prepare: true });
+  await tx.unsafe(
+    `insert into policies as p (scope_id, scope, workspace_id) values ($1::uuid, 'definition', $2::uuid)
+         on conflict (scope_id) do update set version = p.version + 1`,
+    [id, actor.workspaceId],
+    { prepare: true },
+  );
   return { ...planned, isDryRun: false };
 }
 

@@ -98,7 +98,9 @@ async function actorOf(sql: Queryable, row: TokenRow, actFor: string | undefined
   const own = { userId, name, role, workspaceId, tokenId, mayDecide, isService, via: undefined };
   if (actFor === undefined || actFor.toLowerCase() === userId) return own;
   const [user] = row.actsFor.includes(actFor.toLowerCase())
-    ? await sql.unsafe<Pick<Actor, "userId" | "name" | "role">[]>(readActedFor, [actFor, workspaceId], { prepare: true })
+    ? await sql.unsafe<Pick<Actor, "userId" | "name" | "role">[]>(readActedFor, [actFor, workspaceId], {
+        prepare: true,
+      })
     : [];
   if (user === undefined) {
     throw new Problem(

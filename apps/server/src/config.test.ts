@@ -10,6 +10,9 @@ test("only the database has no default, and the result cannot be changed", () =>
     host: "127.0.0.1",
     port: 7070,
     publicUrl: undefined,
+    dataDir: ".countersign",
+    brokerPublicKey: undefined,
+    rateLimit: { perSecond: 50, burst: 500 },
     logLevel: "info",
   });
   expect(Object.isFrozen(config)).toBe(true);

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { RateLimit } from "./rate-limit.ts";
 
 const schema = z.object({
   DATABASE_URL: z
@@ -10,6 +11,16 @@ const schema = z.object({
     .url({ protocol: /^https?$/, error: "expected http://… or https://…" })
     .optional()
     .describe("Where browsers reach the server, if not at 127.0.0.1 or localhost"),
+  COUNTERSIGN_DATA: z
+    .string()
+    .default(".countersign")
+    .describe("The folder in which the worker leaves the public key that secrets are sealed to"),
+  BROKER_PUBLIC_KEY: z
+    .string()
+    .optional()
+    .describe("That key itself, as a JWK, where server and worker share no folder"),
+  RATE_PER_SECOND: z.coerce.number().positive().max(1e6).default(50).describe("Requests of one account, for long"),
+  RATE_BURST: z.coerce.number().int().min(1).max(1e6).default(500).describe("Requests of one account, at once"),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
 });
 
@@ -18,6 +29,10 @@ export interface ServerConfig {
   readonly host: string;
   readonly port: number;
   readonly publicUrl: string | undefined;
+  readonly dataDir: string;
+  /** A JWK; taken before the folder's. */
+  readonly brokerPublicKey: string | undefined;
+  readonly rateLimit: RateLimit;
   readonly logLevel: z.infer<typeof schema>["LOG_LEVEL"];
 }
 
@@ -42,12 +57,15 @@ export function parseConfig(environment: NodeJS.ProcessEnv): ServerConfig {
       `The server cannot start with this environment:\n${problems.join("\n")}\nSet these variables and start again.`,
     );
   }
-  const { DATABASE_URL, HOST, PORT, PUBLIC_URL, LOG_LEVEL } = parsed.data;
+  const { DATABASE_URL, HOST, PORT, PUBLIC_URL, LOG_LEVEL, ...more } = parsed.data;
   return Object.freeze({
     databaseUrl: DATABASE_URL,
     host: HOST,
     port: PORT,
     publicUrl: PUBLIC_URL,
+    dataDir: more.COUNTERSIGN_DATA,
+    brokerPublicKey: more.BROKER_PUBLIC_KEY,
+    rateLimit: { perSecond: more.RATE_PER_SECOND, burst: more.RATE_BURST },
     logLevel: LOG_LEVEL,
   });
 }

@@ -1,9 +1,11 @@
+import type { BrokerPublicKey } from "@countersign/broker/public-key.ts";
 import type { Sql } from "@countersign/db/connect.ts";
 import type { Committer } from "@countersign/engine/committer.ts";
 import type { Tools } from "@countersign/engine/tools.ts";
 import type { HttpBindings } from "@hono/node-server";
 import type { Logger } from "pino";
 import type { Actor } from "./auth.ts";
+import type { RateLimit } from "./rate-limit.ts";
 
 /** What the routes work with. */
 export interface ServerDependencies {
@@ -13,6 +15,10 @@ export interface ServerDependencies {
   readonly ring: () => void;
   /** Every registered tool, for what a definition may be granted. */
   readonly tools: Tools;
+  /** The key that secrets are sealed to; asked for with each, since the worker may make another. Throws BrokerError. */
+  readonly sealingKey: () => Promise<BrokerPublicKey>;
+  /** What one account may send; absent, anything. */
+  readonly rateLimit?: RateLimit | undefined;
   readonly log: Logger;
   /** Names under which the server may be reached besides the loopback ones, with the port where it is not the default. */
   readonly publicUrl?: string | undefined;

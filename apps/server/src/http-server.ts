@@ -1,11 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { createServer, type Server } from "node:http";
+import { createServer, type Server, STATUS_CODES } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener, RequestError } from "@hono/node-server";
 import type { Logger } from "pino";
 import type { createApp } from "./app.ts";
 import { Problem, problemBody, problems } from "./problem.ts";
+
+const limits = {
+  /** Of all headers together, in bytes. */
+  maxHeaderSize: 16 * 1024,
+  headersTimeout: 20_000,
+  /** For a request to arrive whole; how long its answer takes is the route's affair. */
+  requestTimeout: 60_000,
+};
 
 /** An app behind a socket. */
 export interface HttpServer {
@@ -28,7 +36,14 @@ export async function listen(
     hostname: at.host,
     errorHandler: (error) => refuseUnreadable(error, log),
   });
-  const server = createServer((incoming, outgoing) => void listener(incoming, outgoing));
+  const server = createServer(limits, (incoming, outgoing) => void listener(incoming, outgoing));
+  // More are dropped by the runtime without a word.
+  server.maxHeadersCount = 100;
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    // Without a writable socket there is nobody left to answer.
+    if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
+    else socket.end(rawRefusal(error.code));
+  });
   server.listen(at.port, at.host);
   await once(server, "listening").catch((error: unknown) => {
     const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
@@ -55,4 +70,30 @@ function refuseUnreadable(error: unknown, log: Logger): Response {
     status: problems[problem.code].status,
     headers: { "Content-Type": "application/problem+json", "X-Request-Id": requestId },
   });
+}
+
+/** For what is no HTTP request, so that there is nothing to route: a whole answer, after which the connection ends. */
+function rawRefusal(code: string | undefined): string {
+  const requestId = randomUUID();
+  const problem = unreadable(code);
+  const { status } = problems[problem.code];
+  const body = JSON.stringify(problemBody(problem, requestId));
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "Refused"}`,
+    "Content-Type: application/problem+json",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${requestId}`,
+    "Connection: close",
+  ];
+  return `${head.join("\r\n")}\r\n\r\n${body}`;
+}
+
+function unreadable(code: string | undefined): Problem {
+  if (code === "HPE_HEADER_OVERFLOW") {
+    return new Problem("headers_too_large", `The headers are over ${limits.maxHeaderSize} bytes. Send less.`);
+  }
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
+    return new Problem("request_timeout", "The request did not arrive in time. Send it again, without a pause.");
+  }
+  return new Problem("malformed_request", "This is not an HTTP request that can be read.");
 }

@@ -7,7 +7,8 @@ import type { Context } from "hono";
 import type { Actor } from "./auth.ts";
 import type { AppEnv, ServerDependencies } from "./context.ts";
 import { readTogether } from "./queries/read-together.ts";
-import { Problem } from "./problem.ts";
+import { invalidField, Problem } from "./problem.ts";
+import { idempotencyKey } from "./shapes/common.ts";
 
 /** What a request that creates or decides works with: the pool and the committer, or the transaction that keeps its key. */
 export interface Work {
@@ -102,6 +103,8 @@ export async function transactOnce<T extends object>(
 async function keyOf(c: Context<AppEnv>): Promise<Keyed | undefined> {
   const key = c.req.header("idempotency-key");
   if (key === undefined) return undefined;
+  const checked = idempotencyKey.safeParse(key);
+  if (!checked.success) throw invalidField("header.idempotency-key", checked.error.issues[0]?.message ?? "");
   const actor = c.get("actor");
   const { pathname, search } = new URL(c.req.url);
   const request = [actor.userId, c.req.method, pathname, search, c.req.header("if-match"), await c.req.text()];

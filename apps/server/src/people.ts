@@ -106,5 +106,8 @@ async function isNameTaken(tx: Tx, workspaceId: string, name: string): Promise<b
 }
 
 function nameTaken(name: string): Problem {
-  return new Problem("name_taken", `There is a user named ${JSON.stringify(name)} in this workspace. Choose another name.`);
+  return new Problem(
+    "name_taken",
+    `There is a user named ${JSON.stringify(name)} in this workspace. Choose another name.`,
+  );
 }

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { type BrokerPublicKey, parsePublicKey, readPublicKey } from "@countersign/broker/public-key.ts";
 import { checkServer } from "@countersign/db/boot-check.ts";
 import { connect } from "@countersign/db/connect.ts";
 import { createBell } from "@countersign/engine/bell.ts";
@@ -24,7 +25,7 @@ const graceMs = 10_000;
  * cannot work with, AddressRefusal for an address it cannot have; nothing is left open then.
  */
 export async function startServer(
-  config: Pick<ServerConfig, "databaseUrl" | "host" | "port" | "publicUrl">,
+  config: Pick<ServerConfig, "databaseUrl" | "host" | "port" | "publicUrl"> & Partial<ServerConfig>,
   log: Logger,
 ): Promise<RunningServer> {
   const sql = connect(config.databaseUrl, { applicationName: "countersign server" });
@@ -44,6 +45,8 @@ export async function startServer(
       commit: createCommitter({ sql, stragglers, ring }),
       ring,
       tools: await assembleTools({ mayExecute: false }),
+      sealingKey: () => readSealingKey(config),
+      rateLimit: config.rateLimit,
       log,
       publicUrl: config.publicUrl,
       closing: closing.signal,
@@ -66,4 +69,12 @@ export async function startServer(
     await endPools();
     throw error;
   }
+}
+
+/** Read anew each time: the worker may start after the server, and may make another key while it runs. */
+async function readSealingKey(config: Partial<ServerConfig>): Promise<BrokerPublicKey> {
+  const { brokerPublicKey, dataDir = ".countersign" } = config;
+  return brokerPublicKey === undefined
+    ? await readPublicKey(dataDir)
+    : parsePublicKey(brokerPublicKey, "BROKER_PUBLIC_KEY");
 }

@@ -38,9 +38,9 @@ const user = "countersign";
 const deadlineMs = 60_000;
 
 /**
- * A PostgreSQL server of the project's own, on a free port of 127.0.0.1, with its data in `dataDir`. When the promise
- * resolves it answers; it lives on when this process is interrupted or killed, until `stop()`, and the next start finds
- * and uses it. Rejects with EmbeddedRefusal where the platform has no binaries or the server does not come up.
+ * A PostgreSQL server of the project's own on 127.0.0.1, at the port it had before where that is free, with its data in
+ * `dataDir`. When the promise resolves it answers; it lives on when this process is interrupted or killed, until
+ * `stop()`, and the next start finds and uses it. Rejects with EmbeddedRefusal where the platform has no binaries or the server does not come up.
  */
 export async function startEmbedded({
   dataDir,
@@ -140,7 +140,7 @@ async function start(cluster: Cluster, durable: boolean): Promise<boolean> {
   // Again, since the port may be taken meanwhile, and a killed server's children hold its memory for a moment.
   for (let attempt = 1; attempt <= 6; attempt++) {
     removeForeignPidFile(cluster, attempt > 3);
-    const options = serverOptions(cluster, await freePort(), durable);
+    const options = serverOptions(cluster, await freePort(portOfLastStart(cluster)), durable);
     const started = await runAsServerUser(cluster.binaries.pgCtl, [
       "-D",
       cluster.data,
@@ -232,11 +232,22 @@ async function whenReady(cluster: Cluster) {
   );
 }
 
-async function freePort(): Promise<number> {
+/** Where whoever connected before looks for it. The server's own note of its command line outlives it. */
+function portOfLastStart(cluster: Cluster): number | undefined {
+  const file = join(cluster.data, "postmaster.opts");
+  const port = existsSync(file) ? /"port=(\d+)"/.exec(readFileSync(file, "utf8"))?.[1] : undefined;
+  return port === undefined ? undefined : Number(port);
+}
+
+/** `wanted` where nobody has it, else another. */
+async function freePort(wanted = 0): Promise<number> {
   const server = createServer();
-  await new Promise<void>((done, fail) => server.once("error", fail).listen(0, "127.0.0.1", done));
+  const isFree = await new Promise<boolean>((done) => {
+    server.once("error", () => done(false)).listen(wanted, "127.0.0.1", () => done(true));
+  });
   const address = server.address();
   await new Promise((done) => server.close(done));
+  if (!isFree && wanted !== 0) return await freePort();
   if (address === null || typeof address === "string") throw new Error("The system gave no free port on 127.0.0.1");
   return address.port;
 }

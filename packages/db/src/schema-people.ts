@@ -29,7 +29,10 @@ export const tokens = pgTable("tokens", {
   createdAt: moment("created_at").notNull().defaultNow(),
   expiresAt: moment("expires_at"),
   revokedAt: moment("revoked_at"),
-  actsFor: uuid("acts_for").array().notNull().default(sql`'{}'`),
+  actsFor: uuid("acts_for")
+    .array()
+    .notNull()
+    .default(sql`'{}'`),
   createdBy: uuid("created_by"),
   lastUsedAt: moment("last_used_at"),
 });

@@ -41,7 +41,7 @@ export const definitionVersions = pgTable(
   (table) => [primaryKey({ columns: [table.definitionId, table.version] })],
 );
 
-/** Versions and kill switches of each scope; written by commits alone. */
+/** Versions and kill switches of each scope; written by commits, and with each version of a definition. */
 export const policies = pgTable("policies", {
   scopeId: uuid("scope_id").primaryKey(),
   scope: text("scope", { enum: ["app", "workspace", "definition", "run"] }).notNull(),

@@ -4,12 +4,20 @@ import { randomUUID } from "node:crypto";
 /** The channel on which a process says that some run became ready. It carries no truth: a lost ring costs latency only. */
 const channel = "countersign_ready";
 
+/** The channel on which a process says that something people look at has changed; as little to be relied on. */
+const news = "countersign_news";
+
 /** How long rings of one process are gathered before one goes out. */
 const gatherMs = 2;
+
+/** The same for news: people do not see the difference, and a busy worker has news all the time. */
+const gatherNewsMs = 50;
 
 export interface Bell {
   /** Tells every listening worker, within a few milliseconds, that there may be work. Never rejects, never waits. */
   ring(): void;
+  /** Tells whoever shows runs and tasks, within a tenth of a second, that some may have changed. As quiet as `ring`. */
+  tell(): void;
   close(): Promise<void>;
 }
 
@@ -19,24 +27,33 @@ export interface Bell {
  */
 export function createBell(url: string): Bell {
   const sql = connect(url, { max: 1, applicationName: "countersign bell" });
-  let timer: NodeJS.Timeout | undefined;
-  let ringing: Promise<unknown> = Promise.resolve();
+  const ready = gather(channel, gatherMs);
+  const changed = gather(news, gatherNewsMs);
 
-  function send(): void {
-    timer = undefined;
-    // A ring that fails is made good by the poll that every worker makes each second.
-    ringing = sql`select set_config('synchronous_commit', 'off', true), pg_notify(${channel}, '')`.catch(
-      () => undefined,
-    );
+  function gather(on: string, afterMs: number): { ask(): void; end(): Promise<unknown> } {
+    let timer: NodeJS.Timeout | undefined;
+    let sending: Promise<unknown> = Promise.resolve();
+    const send = (): void => {
+      timer = undefined;
+      // A ring that fails is made good by the poll that every listener makes each second.
+      sending = sql`select set_config('synchronous_commit', 'off', true), pg_notify(${on}, '')`.catch(() => undefined);
+    };
+    return {
+      ask() {
+        timer ??= setTimeout(send, afterMs);
+      },
+      async end() {
+        clearTimeout(timer);
+        await sending;
+      },
+    };
   }
 
   return {
-    ring() {
-      timer ??= setTimeout(send, gatherMs);
-    },
+    ring: ready.ask,
+    tell: changed.ask,
     async close() {
-      clearTimeout(timer);
-      await ringing;
+      await Promise.all([ready.end(), changed.end()]);
       await sql.end({ timeout: 1 });
     },
   };
@@ -44,6 +61,8 @@ export function createBell(url: string): Bell {
 
 export interface ListenOptions {
   readonly onRing: () => void;
+  /** For whoever shows what changes; a ring is news too. */
+  readonly onNews?: () => void;
   /** Called once where a listener hears nothing, as behind a pooler in transaction mode; work is then found by polling. */
   readonly onUnavailable: () => void;
   /** How often the listener makes sure that it still hears, and how long it waits for that. */
@@ -60,7 +79,7 @@ export interface Listener {
  * the listener rings itself now and then over another connection; hearing nothing it is replaced.
  */
 export function listenToBell(url: string, sql: Sql, options: ListenOptions): Listener {
-  const { onRing, onUnavailable, probeMs = 15_000, probeTimeoutMs = 3_000 } = options;
+  const { onRing, onNews, onUnavailable, probeMs = 15_000, probeTimeoutMs = 3_000 } = options;
   const self = randomUUID();
   let isClosed = false;
   let hasSaidUnavailable = false;
@@ -82,6 +101,7 @@ export function listenToBell(url: string, sql: Sql, options: ListenOptions): Lis
     };
     // The driver listens again by itself when it loses the connection; rings missed meanwhile are found by polling.
     opened.listening = ear.listen(channel, onNotify, onRing).catch(() => undefined);
+    if (onNews !== undefined) ear.listen(news, onNews, onNews).catch(() => undefined);
     return opened;
   }
 

@@ -41,8 +41,8 @@ async function approvalsOf(runId: string) {
 test("an approval that would be asked just the same is kept, and notes the newer policy: once approved it begins in the claim", async () => {
   const { world, runId } = await givenPending();
   await bumpPolicy(sql, world);
-  expect(await regateApprovals(engineWith(), 100)).toBe(1);
-  expect(await regateApprovals(engineWith(), 100)).toBe(0);
+  expect(await regateApprovals(engineWith(), undefined, 100)).toMatchObject({ judged: 1 });
+  expect(await regateApprovals(engineWith(), undefined, 100)).toMatchObject({ judged: 0 });
   expect(await approvalsOf(runId)).toEqual([{ status: "pending", card: "open", reason: "needs_approval" }]);
   expect(await runRow(sql, runId)).toMatchObject({ status: "paused", is_ready: false });
   await decidePending(sql, world, runId, "approve");
@@ -54,7 +54,7 @@ test("an approval whose call is allowed now closes with its card, and the call r
   const { world, runId } = await givenPending();
   await bumpPolicy(sql, world);
   const engine = engineWith({ needsApproval: false });
-  expect(await regateApprovals(engine, 100)).toBe(1);
+  expect(await regateApprovals(engine, undefined, 100)).toMatchObject({ judged: 1 });
   expect(await approvalsOf(runId)).toMatchObject([{ status: "superseded", card: "canceled" }]);
   expect(await driveRun(engine, runId)).toBe("ended");
   expect(await outcomeOf(sql, runId)).toBe("completed: ok sent");
@@ -64,7 +64,7 @@ test("an approval whose call is denied now closes with its card, and the model i
   const { world, runId } = await givenPending();
   await sql`update runs set grants = '{}' where id = ${runId}`;
   await bumpPolicy(sql, world);
-  await regateApprovals(engineWith(), 100);
+  await regateApprovals(engineWith(), undefined, 100);
   expect(await approvalsOf(runId)).toMatchObject([{ status: "superseded", card: "canceled" }]);
   expect(await callsOf(sql, runId)).toMatchObject([{ status: "denied", code: "capability_denied", attempt: 0 }]);
   expect(await driveRun(engineWith(), runId)).toBe("ended");
@@ -75,7 +75,7 @@ test("an approval that has a new reason is asked anew, on a new card that shows 
   const { world, runId } = await givenPending();
   await bumpPolicy(sql, world);
   const stricter = engineWith({ alwaysGate: true });
-  await regateApprovals(stricter, 100);
+  await regateApprovals(stricter, undefined, 100);
   expect(await approvalsOf(runId)).toMatchObject([
     { status: "superseded", card: "canceled" },
     { status: "pending", card: "open", reason: "always_gate" },
@@ -89,7 +89,7 @@ test("an approval that nobody can give any more is denied where the definition s
   const { world, runId } = await givenPending({ unattended: "deny" });
   await sql`update users set role = 'operator' where workspace_id = ${world.workspaceId}`;
   await bumpPolicy(sql, world);
-  await regateApprovals(engineWith(), 100);
+  await regateApprovals(engineWith(), undefined, 100);
   expect(await callsOf(sql, runId)).toMatchObject([{ status: "denied", code: "no_approver" }]);
 });
 
@@ -97,7 +97,7 @@ test("under a kill nothing is judged", async () => {
   const { world, runId } = await givenPending();
   await bumpPolicy(sql, world);
   await killScope(sql, appScope, world.admin, "stop");
-  expect(await regateApprovals(engineWith({ needsApproval: false }), 100)).toBe(0);
+  expect(await regateApprovals(engineWith({ needsApproval: false }), undefined, 100)).toMatchObject({ judged: 0 });
   expect(await approvalsOf(runId)).toMatchObject([{ status: "pending" }]);
   await liftScope(sql, appScope, world.admin);
 });
@@ -115,15 +115,18 @@ test("DU23: one that cannot be judged is reported and harms no other, and the sw
   expect(engine.events.map(({ kind }) => kind)).toContain("sweep.failed");
 });
 
-test("more of them than fit in one batch are all judged in one sweep, and a sweep over unchanged policy judges none", async () => {
+test("they are judged window by window, newest first, and a sweep over unchanged policy judges none", async () => {
   const given: Awaited<ReturnType<typeof givenPending>>[] = [];
   for (let n = 0; n < 5; n += 1) given.push(await givenPending());
   for (const { world } of given) await bumpPolicy(sql, world);
   const engine = engineWith();
-  expect(await regateApprovals(engine, 2)).toBe(2);
+  const first = await regateApprovals(engine, undefined, 2);
+  expect(first.judged).toBe(2);
+  const second = await regateApprovals(engine, first.next, 2);
+  expect(second.judged).toBe(2);
   const sweep = createSweep(engine, { maxClaims: 5, ring: () => undefined });
   await sweep();
-  expect(await regateApprovals(engine, 100)).toBe(0);
+  expect(await regateApprovals(engine, undefined, 100)).toMatchObject({ judged: 0 });
   const mark = await readPolicyMark(sql);
   await sweep();
   expect(await readPolicyMark(sql)).toBe(mark);

@@ -11,14 +11,15 @@ import { stringifyExact } from "./exact-text.ts";
 import { policyOf } from "./policy.ts";
 import { type RecordedCall, readSnapshot, type RunSnapshot } from "./run-snapshot.ts";
 
-const staleApprovals = `
-  select a.id, a.run_id
-    from approvals a
-    join runs r on r.id = a.run_id
-    join policy_of(array(select distinct o.run_id from approvals o where o.status = 'pending' and o.kind = 'approval')) p on p.run_id = a.run_id
-   where a.status = 'pending' and a.kind = 'approval' and a.policy_versions <> p.versions and p.killed is null
-   order by a.id desc
-   limit $1`;
+const openApprovals = `
+  select a.id, a.run_id as "runId", a.policy_versions <> p.versions and p.killed is null as "isStale"
+    from (select id, run_id, policy_versions
+            from approvals
+           where status = 'pending' and kind = 'approval' and ($1::uuid is null or id < $1)
+           order by id desc
+           limit $2) a
+   cross join lateral policy_of(array[a.run_id]) p
+   order by a.id desc`;
 
 /** A mark that moves whenever any policy does; comparing it is what a sweep costs while nothing changed. */
 export async function readPolicyMark(sql: Queryable): Promise<string> {
@@ -30,15 +31,27 @@ export async function readPolicyMark(sql: Queryable): Promise<string> {
   return row?.mark ?? "";
 }
 
+/** What one pass over a window of open approvals came to. */
+export interface Regated {
+  readonly judged: number;
+  /** Where the next window begins; undefined where there is none. */
+  readonly next: string | undefined;
+}
+
 /**
- * Afterwards up to `limit` open approvals of an older policy have been judged again, newest first, each under its own
- * run's lock: superseded where the answer is another now, else marked as judged. Returns how many were judged; one that
- * cannot be is reported, and harms no other.
+ * Looks at up to `limit` open approvals, newest first, from before the approval `before` on. Afterwards those of an older
+ * policy have been judged again, each under its own run's lock: superseded where the answer is another now, else marked
+ * as judged. One that cannot be is reported, and harms no other.
  */
-export async function regateApprovals(engine: Engine, limit: number): Promise<number> {
-  const stale = await engine.sql.unsafe<{ id: string; run_id: string }[]>(staleApprovals, [limit], { prepare: true });
+export async function regateApprovals(engine: Engine, before: string | undefined, limit: number): Promise<Regated> {
+  const open = await engine.sql.unsafe<{ id: string; runId: string; isStale: boolean }[]>(
+    openApprovals,
+    [before ?? null, limit],
+    { prepare: true },
+  );
   let judged = 0;
-  for (const { id, run_id: runId } of stale) {
+  for (const { id, runId, isStale } of open) {
+    if (!isStale) continue;
     try {
       const snapshot = await readSnapshot(engine.sql, runId);
       const call = snapshot.calls.find((one) => one.approval?.id === id && one.approval.status === "pending");
@@ -51,7 +64,7 @@ export async function regateApprovals(engine: Engine, limit: number): Promise<nu
       engine.report({ kind: "sweep.failed", error });
     }
   }
-  return judged;
+  return { judged, next: open.length < limit ? undefined : open.at(-1)?.id };
 }
 
 function judgeAgain(

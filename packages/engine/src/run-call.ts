@@ -13,6 +13,7 @@ import type { RecordedCall } from "./run-snapshot.ts";
 import { contextOf, hasEarlierAttempt, limitMsOf, runTool, startLimit, timedOut } from "./run-tool.ts";
 import { beginWithSecondLook, type Start } from "./second-look.ts";
 import { askAnew, becomeUnknown, complete, recordAttempt, refuse, reportOf, transitionOf } from "./settle-call.ts";
+import { checkToolResult } from "./tool-result.ts";
 import type { Tool, ToolResult } from "./tool.ts";
 import type { RegisteredTool } from "./tools.ts";
 
@@ -91,7 +92,7 @@ async function runInTransaction(
             commitWithin(tx, beginCall, transition),
           );
           if (start.kind !== "begun") throw new NotBegun(start);
-          const result = await executeWithin(tx, held, call, tool, start.args);
+          const result = checkToolResult(await executeWithin(tx, held, call, tool, start.args));
           if (result.kind !== "done") throw new Undone(result);
           const { content, blob } = await capResult(tx, held.snapshot.workspaceId, result.content);
           const transition = transitionOf(held, call, { status: "done", content, blob });

@@ -1,6 +1,7 @@
 import { transaction } from "@countersign/db/transaction.ts";
 import { CapabilityRefused, type Engine, type HeldRun } from "./engine.ts";
 import type { RecordedCall } from "./run-snapshot.ts";
+import { checkToolResult } from "./tool-result.ts";
 import type { CallContext, OutsideContext, Tool, ToolResult } from "./tool.ts";
 
 /** How long one attempt may take where the tool says nothing. */
@@ -122,7 +123,7 @@ async function settleAttempt(
   report: (error: unknown) => void,
 ): Promise<ToolResult | undefined> {
   try {
-    return await attempt;
+    return checkToolResult(await attempt);
   } catch (error) {
     if (signal.aborted) return undefined;
     if (error instanceof CapabilityRefused) return { kind: "failed", code: "error", content: error.message };

@@ -5,6 +5,9 @@ import { readPolicyMark, regateApprovals } from "./regate.ts";
 
 const batch = 100;
 
+/** Open approvals looked at in one sweep after a change of policy; the next sweep goes on with older ones. */
+const regateWindow = 1_000;
+
 export interface SweepOptions {
   /** Claims without progress after which a run is quarantined. */
   readonly maxClaims: number;
@@ -17,7 +20,8 @@ export interface SweepOptions {
  * of sweepers may run at once; each row is judged again under its lock.
  */
 export function createSweep(engine: Engine, { maxClaims, ring }: SweepOptions): () => Promise<void> {
-  let judgedAt: string | undefined;
+  /** The policy that open approvals are being judged under, and how far that has come: all of them where undefined. */
+  let judging: { readonly mark: string; readonly next: string | undefined } | undefined;
 
   async function sweepUntilDone(step: () => Promise<number>): Promise<number> {
     let total = 0;
@@ -39,8 +43,9 @@ export function createSweep(engine: Engine, { maxClaims, ring }: SweepOptions): 
     if (expired + recovered > 0) ring();
 
     const mark = await readPolicyMark(engine.sql);
-    if (mark === judgedAt) return;
-    for (let judged = batch; judged > 0;) judged = await regateApprovals(engine, batch);
-    judgedAt = mark;
+    const hasMoved = mark !== judging?.mark;
+    if (!hasMoved && judging?.next === undefined) return;
+    const { next } = await regateApprovals(engine, hasMoved ? undefined : judging?.next, regateWindow);
+    judging = { mark, next };
   };
 }

@@ -232,8 +232,10 @@ describe("the card", () => {
       "Cc: c@example.org",
       "Bcc: d@example.org",
       "Reply-To: r@example.com",
+      "From: the address in the workspace's secret of mail.send",
       "Subject: Hello",
       "Text: 8 characters",
+      expect.stringMatching(/^Message: sha256 [0-9a-f]{64}, without the values of From, Date and Message-ID$/),
     ]);
     expect(tool.units?.({ ...mail, cc: ["a@example.org"], bcc: ["d@example.org"] })).toEqual([
       "a@example.org",

@@ -7,7 +7,7 @@ const patienceMs = 20_000;
 
 /** Starts each run of the demo that was not started before. */
 export async function startDemoRuns(client: Client): Promise<void> {
-  const { definitions } = await ask(client.v1.definitions.$get());
+  const { definitions } = await ask(client.v1.definitions.$get({ query: {} }));
   const names = new Set(definitions.map(({ name }) => name));
   for (const run of demoRuns) {
     if (!names.has(run.definition)) continue;

@@ -54,7 +54,7 @@ async function scopeOf(cli: Cli, { run, definition, workspace, all }: ScopeOptio
   if (run !== undefined) return { scope: "run", id: await findRunId(cli.client, run) };
   if (workspace === true) return { scope: "workspace" };
   if (definition === undefined) return { scope: "app" };
-  const { definitions } = await ask(cli.client.v1.definitions.$get());
+  const { definitions } = await ask(cli.client.v1.definitions.$get({ query: {} }));
   const found = definitions.find(({ name }) => name === definition);
   if (found !== undefined) return { scope: "definition", id: found.id };
   const names = definitions.map(({ name }) => name).join(", ");

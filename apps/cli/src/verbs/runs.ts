@@ -52,7 +52,7 @@ export function addRunVerbs(program: Command): void {
     summary: "One run with everything that it did",
     async run(cli, [given = ""]) {
       const id = await findRunId(cli.client, given);
-      const tree = await ask(cli.client.v1.runs[":id"].tree.$get({ param: { id } }));
+      const tree = await ask(cli.client.v1.runs[":id"].tree.$get({ param: { id }, query: { limit: 1000 } }));
       if (cli.isJson) cli.printJson(tree);
       else cli.print(showTree(tree, cli));
     },

@@ -125,6 +125,9 @@ export function createDefinitionRoutes(deps: ServerDependencies) {
         );
       }
       const seenVersion = readVersion(ifMatch);
-      return c.json(await transactOnce(c, deps, (tx) => applyVersion(tx, actor, { id, seenVersion, spec }, tools)), 200);
+      return c.json(
+        await transactOnce(c, deps, (tx) => applyVersion(tx, actor, { id, seenVersion, spec }, tools)),
+        200,
+      );
     });
 }

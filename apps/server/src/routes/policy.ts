@@ -8,7 +8,7 @@ import { Problem } from "../problem.ts";
 import { readDefinition } from "../queries/definitions.ts";
 import { readRun } from "../queries/runs.ts";
 import { isOnlyWorkspace } from "../queries/workspaces.ts";
-import { answers, idempotencyHeaders, jsonBody, storableText, uuid } from "../shapes/common.ts";
+import { answers, idempotencyParameter, jsonBody, storableText, uuid } from "../shapes/common.ts";
 
 const target = {
   scope: z.enum(["app", "workspace", "definition", "run"]),
@@ -29,8 +29,8 @@ const kill = createRoute({
   method: "post",
   path: "/kill",
   summary: "Hold everything in a scope: nothing under it starts, is decided or expires",
+  parameters: [idempotencyParameter],
   request: {
-    headers: idempotencyHeaders,
     body: jsonBody(z.strictObject({ ...target, reason: storableText(500) })),
   },
   responses: answers("The switch is on", switchSchema),
@@ -40,8 +40,8 @@ const lift = createRoute({
   method: "post",
   path: "/lift",
   summary: "Let everything in a scope go on",
+  parameters: [idempotencyParameter],
   request: {
-    headers: idempotencyHeaders,
     body: jsonBody(
       z.strictObject({
         ...target,
@@ -106,7 +106,10 @@ export function createPolicyRoutes(deps: ServerDependencies) {
         const outcome = await liftScope(work.sql, scope, actor.userId);
         return { scope: scope.scope, id: scope.scopeId, outcome };
       });
-      log.info({ requestId: c.get("requestId"), userId: actor.userId, ...scope, reason, outcome: done.outcome }, "lift");
+      log.info(
+        { requestId: c.get("requestId"), userId: actor.userId, ...scope, reason, outcome: done.outcome },
+        "lift",
+      );
       ring();
       return c.json(done, 200);
     });

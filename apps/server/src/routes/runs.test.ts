@@ -295,12 +295,11 @@ test("steering is for the owner and administrators, once per key, and ends with 
     });
   expect(await steer(tokens.operator, "first", "k")).toMatchObject({
     status: 200,
-    body: { kind: "queued", n: 1, isRepeat: false },
+    body: { kind: "queued", n: 1 },
   });
-  expect(await steer(tokens.operator, "first", "k")).toMatchObject({
-    status: 200,
-    body: { kind: "queued", n: 1, isRepeat: true },
-  });
+  const again = await steer(tokens.operator, "first", "k");
+  expect(again).toMatchObject({ status: 200, body: { kind: "queued", n: 1 } });
+  expect(again.headers.get("idempotency-replayed")).toBe("true");
   expect(await steer(tokens.operator, "second", "k")).toMatchObject({
     status: 422,
     body: { code: "key_reused" },

@@ -10,7 +10,15 @@ import { readTogether } from "../queries/read-together.ts";
 import { followLog } from "../queries/run-log.ts";
 import { readRunTree } from "../queries/run-tree.ts";
 import { readRun, readRuns } from "../queries/runs.ts";
-import { answers, idempotencyHeaders, idParam, jsonBody, pageQuery, storableText } from "../shapes/common.ts";
+import {
+  answers,
+  idempotencyHeaders,
+  idempotencyParameter,
+  idParam,
+  jsonBody,
+  pageQuery,
+  storableText,
+} from "../shapes/common.ts";
 import {
   logPartSchema,
   type RunDetail,
@@ -85,19 +93,16 @@ const steerRoute = createRoute({
     headers: idempotencyHeaders,
     body: jsonBody(z.strictObject({ message: z.string().min(1).max(100_000) })),
   },
-  responses: answers(
-    "The message is in the run's inbox",
-    z.object({ kind: z.literal("queued"), n: z.int() }),
-  ),
+  responses: answers("The message is in the run's inbox", z.object({ kind: z.literal("queued"), n: z.int() })),
 });
 
 const cancel = createRoute({
   method: "post",
   path: "/runs/{id}/cancel",
   summary: "Cancel a run and all it started",
+  parameters: [idempotencyParameter],
   request: {
     params: idParam,
-    headers: idempotencyHeaders,
     body: {
       ...jsonBody(z.strictObject({ reason: storableText(500).optional() })),
       required: false,

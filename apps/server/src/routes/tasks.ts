@@ -14,6 +14,7 @@ import { decisionBody, decisionHeaders } from "../shapes/approvals.ts";
 import {
   answers,
   idempotencyHeaders,
+  idempotencyParameter,
   idParam,
   jsonBody,
   pageQuery,
@@ -94,9 +95,9 @@ const answerRoute = createRoute({
   method: "post",
   path: "/tasks/{id}/answer",
   summary: "Answer a question",
+  parameters: [idempotencyParameter],
   request: {
     params: idParam,
-    headers: idempotencyHeaders,
     body: jsonBody(z.strictObject({ answer: storableText(20_000) })),
   },
   responses: answers("The question is answered", taskSchema),
@@ -106,7 +107,8 @@ const done = createRoute({
   method: "post",
   path: "/tasks/{id}/done",
   summary: "Mark a plain task done",
-  request: { params: idParam, headers: idempotencyHeaders },
+  parameters: [idempotencyParameter],
+  request: { params: idParam },
   responses: answers("The task is done", taskSchema),
 });
 

@@ -71,9 +71,14 @@ export function jsonBody<S extends z.ZodType>(schema: S) {
   return { required: true, content: { "application/json": { schema } } };
 }
 
-export const idempotencyHeaders = z.object({
-  "idempotency-key": z
-    .string()
-    .regex(/^[\x21-\x7e]{1,200}$/, "expected 1 to 200 visible ASCII characters")
-    .optional(),
-});
+export const idempotencyKey = z.string().regex(/^[\x21-\x7e]{1,200}$/, "expected 1 to 200 visible ASCII characters");
+
+export const idempotencyHeaders = z.object({ "idempotency-key": idempotencyKey.optional() });
+
+/** The same for the description of a route that reads no header of its own, so that a typed client need not send any. */
+export const idempotencyParameter = {
+  name: "idempotency-key",
+  in: "header" as const,
+  required: false,
+  schema: { type: "string" as const, pattern: "^[\\x21-\\x7e]{1,200}$" },
+};

@@ -32,9 +32,7 @@ export const userChangeSchema = z
   .refine((change) => Object.values(change).some((value) => value !== undefined), "says nothing to change")
   .openapi("UserChange");
 
-export const workspaceSchema = z
-  .object({ id: z.string(), name: z.string(), createdAt: moment })
-  .openapi("Workspace");
+export const workspaceSchema = z.object({ id: z.string(), name: z.string(), createdAt: moment }).openapi("Workspace");
 
 export const meSchema = z
   .object({

@@ -1,3 +1,5 @@
+import { randomBytes } from "node:crypto";
+import { type BrokerPublicKey, publicKeyOf } from "@countersign/broker/public-key.ts";
 import { connect, type Sql } from "@countersign/db/connect.ts";
 import { createCommitter } from "@countersign/engine/committer.ts";
 import { makeWorld, type World } from "@countersign/engine/testing/fixtures.ts";
@@ -6,7 +8,11 @@ import { createCatalog } from "@countersign/tools/catalog.ts";
 import { type Logger, pino } from "pino";
 import { createApp } from "../app.ts";
 import { listen } from "../http-server.ts";
+import type { RateLimit } from "../rate-limit.ts";
 import { createToken } from "../tokens.ts";
+
+/** A key to seal to, whose private part nobody has. */
+const testKey = publicKeyOf(randomBytes(32));
 
 export type Role = "admin" | "approver" | "otherApprover" | "operator" | "viewer";
 
@@ -30,7 +36,12 @@ export interface TestServer {
 /** One server process's worth: its own pools, its own committer, its own port. */
 export async function startTestServer(
   databaseUrl: string,
-  options: { publicUrl?: string; log?: Logger } = {},
+  options: {
+    publicUrl?: string;
+    log?: Logger;
+    rateLimit?: RateLimit;
+    sealingKey?: () => Promise<BrokerPublicKey>;
+  } = {},
 ): Promise<TestServer> {
   const sql = connect(databaseUrl, { applicationName: "test server" });
   const stragglers = connect(databaseUrl, { max: 3, applicationName: "test server, waiting" });
@@ -45,6 +56,8 @@ export async function startTestServer(
     commit: createCommitter({ sql, stragglers, ring }),
     ring,
     tools: registerTools(createCatalog()),
+    sealingKey: options.sealingKey ?? (() => Promise.resolve(testKey)),
+    rateLimit: options.rateLimit,
     log,
     publicUrl: options.publicUrl,
     closing: closing.signal,

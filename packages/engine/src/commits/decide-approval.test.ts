@@ -400,3 +400,13 @@ test.each<Answer>(["approve", "deny"])(
     expect(written).toEqual(["approvals", "tasks", "tool_calls", "run_log", "audit", "runs"]);
   },
 );
+
+test("AZ57: who started a run may approve its calls where the role allows it, so a team of one is not locked out", async () => {
+  const world = await makeWorld(sql);
+  const runId = await givenRun(sql, world, { startedBy: world.approver });
+  const hold = await claimRun(sql, runId);
+  const call = aGatedCall();
+  await commitWithin(sql, recordTurn, aTurn(hold, { calls: [call] }));
+  const approvalId = call.next.kind === "approval" ? call.next.approvalId : "";
+  expect(await decide(aDecision(world, { runId, approvalId }))).toMatchObject({ kind: "decided", decidedBy: "Abe Approver" });
+});

@@ -2,7 +2,7 @@ import { createHmac, randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { checkRequest, type RequestBody } from "./check-request.ts";
-import { type Counted, createCache, sumOf, tokensOf } from "./count-tokens.ts";
+import { type Counted, createCache, tokensOf } from "./count-tokens.ts";
 
 /** A block of an answer. `args` is sent as the text it is, in pieces. */
 export type Said =
@@ -33,10 +33,12 @@ export interface MessagesServer {
   readonly url: string;
   /** The requests that the Messages API would have accepted, in order; those answered with an error too. */
   readonly requests: readonly RequestBody[];
+  /** The same as the text that came. */
+  readonly bodies: readonly string[];
   /** Why the others would have been refused. */
   readonly rejections: readonly string[];
-  /** What the answers that were said to their end are charged for. */
-  charged(): Counted;
+  /** What each answer that was said to its end is charged for. */
+  readonly charges: readonly Counted[];
   /** How many connections were closed by the client in mid-answer. */
   readonly aborted: () => number;
   close(): Promise<void>;
@@ -47,6 +49,7 @@ const path = "/v1/messages";
 /** A server that speaks the Messages API, streaming only, and refuses what the real one refuses. */
 export async function startMessagesServer(key: string, script: Script): Promise<MessagesServer> {
   const requests: RequestBody[] = [];
+  const bodies: string[] = [];
   const rejections: string[] = [];
   const charges: Counted[] = [];
   const said = new Map<string, readonly object[]>();
@@ -69,6 +72,7 @@ export async function startMessagesServer(key: string, script: Script): Promise<
       rejections.push(body);
       return refuse(response, 400, "invalid_request_error", body);
     }
+    bodies.push(json);
     const answer = script(body, requests.push(body) - 1);
     if ("status" in answer) return refuse(response, answer.status, answer.type, answer.message ?? "no", answer.headers);
     response.once("close", () => {
@@ -115,8 +119,9 @@ export async function startMessagesServer(key: string, script: Script): Promise<
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
+    bodies,
     rejections,
-    charged: () => sumOf(charges),
+    charges,
     aborted: () => aborted,
     async close() {
       server.closeAllConnections();
