@@ -127,10 +127,12 @@ select c.run_id, c.id as call_id, c.status
  where (c.status in ('requested', 'waiting', 'executing') or c.waits_on is not null)
    and exists (select 1 from run_log l where l.run_id = c.run_id and l.kind = 'assistant' and l.seq > c.turn_seq);
 
--- A call whose effect cannot be repeated was started once, and once more for every `retry` of a person.
+-- A call whose effect cannot be repeated was started once, and once more for every `retry` of a person. One with a
+-- credential may have been started again after a crash to look what became of it, which is no second effect.
 select c.run_id, c.id as call_id, c.attempt
   from tool_calls c
  where c.effect = 'once'
+   and c.requires = '{}'
    and c.attempt > 1 + (select count(*) from approvals a where a.call_id = c.id and a.answer = 'retry' and a.consumed_at is not null);
 
 -- What was started under an approval used that approval up, and nothing that a person or the time refused was started.

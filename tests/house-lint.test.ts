@@ -62,17 +62,27 @@ const violations = [
     path: plant("packages/kb/src/a/b/relative.ts", importOf("../../scope.ts")),
   },
   ...["packages/tools", "apps/server"].flatMap((room) =>
-    ["open", "handles", "keyring", "boot-check-keys", "rotate-keys", "run-scrubber"].map((file) => ({
+    [
+      "open",
+      "handles",
+      "keyring",
+      "boot-check-keys",
+      "rotate-keys",
+      "run-scrubber",
+      "seed-from-environment",
+      "audit-key",
+      "seal-audit",
+    ].map((file) => ({
       title: `what opens secrets, broker/${file}.ts, in ${room}`,
       code: rule.imports,
       path: plant(`${room}/src/with-${file}.ts`, importOf(`@countersign/broker/${file}.ts`)),
     })),
   ),
-  {
-    title: "the command line opening a secret on its own machine",
+  ...["open", "handles", "run-scrubber", "seal-audit"].map((file) => ({
+    title: `the command line doing on its own machine what the worker does with broker/${file}.ts`,
     code: rule.imports,
-    path: plant("apps/cli/src/local/open.ts", importOf("@countersign/broker/open.ts")),
-  },
+    path: plant(`apps/cli/src/local/with-${file}.ts`, importOf(`@countersign/broker/${file}.ts`)),
+  })),
   {
     title: "the environment read outside a config.ts",
     code: "node(no-process-env)",

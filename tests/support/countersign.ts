@@ -46,11 +46,11 @@ export interface Dev {
   interrupt(): Promise<number | null>;
 }
 
-/** Starts `countersign dev` as a terminal would, in a process group of its own. */
-export function startDev(dataDir: string): Dev {
+/** Starts `countersign dev` as a terminal would, in a process group of its own; `more` is added to its environment. */
+export function startDev(dataDir: string, more: Readonly<Record<string, string>> = {}): Dev {
   const child = spawn(launcher, ["dev", "--json"], {
     cwd: repositoryRoot,
-    env: environmentFor(dataDir),
+    env: { ...environmentFor(dataDir), ...more },
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
   });

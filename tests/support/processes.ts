@@ -6,6 +6,13 @@ import { createInterface } from "node:readline";
 export interface TestProcess {
   /** The first line of its log for which `found` gives something. Rejects when the process ends before. */
   waitFor<T>(found: (line: Record<string, unknown>) => T | undefined): Promise<T>;
+  readonly pid: number;
+  /** Writes a line to its standard input. */
+  tell(line: string): void;
+  /** Sends it a signal, such as SIGSTOP, and waits for nothing. */
+  signal(name: NodeJS.Signals): void;
+  /** Every line that it wrote so far. */
+  said(): readonly string[];
   /** SIGKILL; resolves once it is gone. */
   kill(): Promise<void>;
   /** SIGTERM; resolves with its exit code. */
@@ -13,11 +20,17 @@ export interface TestProcess {
 }
 
 /** Starts a script of the repository with this Node, with nothing of our environment but PATH and what is given. */
-export function startProcess(script: string, env: Record<string, string>): TestProcess {
-  const child = spawn(process.execPath, [script], {
+export function startProcess(
+  script: string,
+  env: Record<string, string>,
+  args: readonly string[] = [],
+): TestProcess {
+  const child = spawn(process.execPath, [script, ...args], {
     env: { PATH: process.env["PATH"], ...env },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["pipe", "pipe", "pipe"],
   });
+  // A line to one that was killed just now is lost with it.
+  child.stdin.on("error", () => undefined);
   const lines: string[] = [];
   const waiting = new Set<() => void>();
   const isGone = once(child, "exit");
@@ -34,6 +47,9 @@ export function startProcess(script: string, env: Record<string, string>): TestP
   }
 
   return {
+    pid: child.pid ?? 0,
+    tell: (line) => void child.stdin.write(`${line}\n`),
+    signal: (name) => void child.kill(name),
     waitFor: (found) =>
       new Promise((resolve, reject) => {
         let seen = 0;
@@ -51,6 +67,7 @@ export function startProcess(script: string, env: Record<string, string>): TestP
         waiting.add(look);
         look();
       }),
+    said: () => lines,
     async kill() {
       child.kill("SIGKILL");
       if (!hasExited) await isGone;

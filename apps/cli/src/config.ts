@@ -8,7 +8,6 @@ export interface CliConfig {
   readonly dataDir: string;
   readonly databaseUrl: string | undefined;
   readonly databaseDirectUrl: string | undefined;
-  readonly hasProviderKey: boolean;
   readonly isColorUnwanted: boolean;
   /** Passed on to the programs that `dev` starts. */
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -27,7 +26,6 @@ export function readConfig(): CliConfig {
     dataDir: dataDir === undefined ? resolve(repositoryRoot, ".countersign") : resolve(dataDir),
     databaseUrl: given("DATABASE_URL"),
     databaseDirectUrl: given("DATABASE_DIRECT_URL"),
-    hasProviderKey: given("ANTHROPIC_API_KEY") !== undefined,
     isColorUnwanted: given("NO_COLOR") !== undefined || given("TERM") === "dumb",
     environment,
   });

@@ -15,7 +15,6 @@ const config: CliConfig = {
   dataDir,
   databaseUrl: undefined,
   databaseDirectUrl: undefined,
-  hasProviderKey: false,
   isColorUnwanted: true,
   environment: {},
 };

@@ -4,9 +4,15 @@ import { Command } from "commander";
 import { repositoryRoot } from "./config.ts";
 import { CliError } from "./exit.ts";
 import { addVerb } from "./verb.ts";
+import { addAuditVerbs } from "./verbs/audit.ts";
+import { addCompletionVerb } from "./verbs/completion.ts";
+import { addDefinitionVerbs } from "./verbs/definitions.ts";
+import { addOpenApiVerb } from "./verbs/openapi.ts";
 import { addSwitchVerbs } from "./verbs/policy.ts";
 import { addRunVerbs } from "./verbs/runs.ts";
+import { addSecretVerbs } from "./verbs/secrets.ts";
 import { addTaskVerbs } from "./verbs/tasks.ts";
+import { addTokenVerbs } from "./verbs/tokens.ts";
 
 /** Every verb of the command line. */
 export function createProgram(): Command {
@@ -34,6 +40,17 @@ export function createProgram(): Command {
   addRunVerbs(program);
   addTaskVerbs(program);
   addSwitchVerbs(program);
+  addDefinitionVerbs(program);
+  addSecretVerbs(program);
+  addTokenVerbs(program);
+  addAuditVerbs(program);
+  addVerb(program, {
+    usage: "doctor",
+    summary: "Check environment, database, keys and server of this machine, and say what to do",
+    run: async (cli) => (await import("./local/doctor.ts")).examine(cli),
+  });
+  addOpenApiVerb(program);
+  addCompletionVerb(program);
   return program;
 }
 

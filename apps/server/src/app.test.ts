@@ -5,7 +5,9 @@ import { recordTurn } from "@countersign/engine/commits/record-turn.ts";
 import { aTurn, claimRun, givenGatedRun, givenRun } from "@countersign/engine/testing/fixtures.ts";
 import { pino } from "pino";
 import { afterAll, expect, test } from "vitest";
+import { access } from "./access.ts";
 import { type Answer, givenPeople, send, startTestServer } from "./testing/harness.ts";
+import { fillPath, goodBody, listOperations, type Operation } from "./testing/operations.ts";
 
 const { sql, url } = await testDatabase();
 const lines: string[] = [];
@@ -21,34 +23,11 @@ const log = pino(
 const server = await startTestServer(url, { log });
 afterAll(() => server.stop());
 
-interface Operation {
-  method: string;
-  path: string;
-}
-
-async function listOperations(): Promise<Operation[]> {
-  const { body } = await send(server, undefined, "GET", "/openapi.json");
-  const paths = body["paths"] as Record<string, Record<string, unknown>>;
-  return Object.entries(paths).flatMap(([path, methods]) =>
-    Object.keys(methods).map((method) => ({ method: method.toUpperCase(), path })),
-  );
-}
-
-/** A body each route takes, so that what is refused is not the body. */
-const goodBodies: Record<string, object> = {
-  "/v1/runs": { definition: "agent", input: "go" },
-  "/v1/tasks": { title: "x" },
-  "/v1/runs/{id}/steer": { message: "x" },
-  "/v1/approvals/{id}/decision": { answer: "deny", argsDigest: "hash-of-args" },
-  "/v1/tasks/{id}/answer": { answer: "x" },
-  "/v1/kill": { scope: "workspace", reason: "x" },
-  "/v1/lift": { scope: "workspace" },
-};
-
-async function call(token: string | undefined, { method, path }: Operation, id: string): Promise<Answer> {
-  return await send(server, token, method, path.replace("{id}", id), {
+async function call(token: string | undefined, operation: Operation, id: string): Promise<Answer> {
+  const body = goodBody(operation, id);
+  return await send(server, token, operation.method, fillPath(operation.path, id), {
     headers: { "if-match": '"1"' },
-    ...(method === "POST" ? { body: goodBodies[path] ?? {} } : {}),
+    ...(body === undefined ? {} : { body }),
   });
 }
 
@@ -58,8 +37,10 @@ async function hashDatabase(): Promise<string> {
     select quote_ident(tablename) as name from pg_tables where schemaname = 'public' order by 1`;
   const hashes: unknown[] = [];
   for (const { name } of tables) {
-    hashes.push(await sql.unsafe(`select md5(string_agg(r::text, '|' order by r::text)) as hash
-         from (select to_jsonb(t) - 'last_used_at' as r from ${name} t) t`));
+    hashes.push(
+      await sql.unsafe(`select md5(string_agg(r::text, '|' order by r::text)) as hash
+         from (select to_jsonb(t) - 'last_used_at' as r from ${name} t) t`),
+    );
   }
   return JSON.stringify(hashes);
 }
@@ -80,36 +61,20 @@ function expectProblem(answer: Answer): void {
 test("the API describes itself as OpenAPI 3.1, every route with its refusals", async () => {
   const { body } = await send(server, undefined, "GET", "/openapi.json");
   expect(body["openapi"]).toBe("3.1.0");
-  const operations = await listOperations();
-  expect(operations.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual([
-    "GET /health/live",
-    "GET /health/ready",
-    "GET /v1/approvals",
-    "GET /v1/approvals/{id}",
-    "GET /v1/definitions",
-    "GET /v1/runs",
-    "GET /v1/runs/{id}",
-    "GET /v1/runs/{id}/log",
-    "GET /v1/runs/{id}/tree",
-    "GET /v1/tasks",
-    "GET /v1/tasks/{id}",
-    "POST /v1/approvals/{id}/decision",
-    "POST /v1/kill",
-    "POST /v1/lift",
-    "POST /v1/runs",
-    "POST /v1/runs/{id}/cancel",
-    "POST /v1/runs/{id}/steer",
-    "POST /v1/tasks",
-    "POST /v1/tasks/{id}/answer",
-    "POST /v1/tasks/{id}/confirm",
-    "POST /v1/tasks/{id}/dismiss",
-    "POST /v1/tasks/{id}/done",
-  ]);
+  const operations = await listOperations(server);
+  const routes = operations.map(({ method, path }) => `${method} ${path}`).toSorted();
+  expect(routes).toEqual([...new Set(access.map(({ route }) => route))].toSorted());
+  for (const { method, path } of operations) {
+    const described = (body["paths"] as Record<string, Record<string, { responses: object; summary: string }>>)[path];
+    const { responses, summary } = described?.[method.toLowerCase()] ?? { responses: {}, summary: "" };
+    expect(Object.keys(responses)).toEqual(["200", "4XX", "5XX"]);
+    expect(summary).not.toBe("");
+  }
   expect(JSON.stringify(body)).toContain("#/components/schemas/Problem");
 });
 
 test("every route under /v1 refuses a request without a token", async () => {
-  const operations = (await listOperations()).filter(({ path }) => path.startsWith("/v1/"));
+  const operations = (await listOperations(server)).filter(({ path }) => path.startsWith("/v1/"));
   for (const operation of operations) {
     const answer = await call(undefined, operation, crypto.randomUUID());
     expectProblem(answer);
@@ -123,7 +88,7 @@ test("every route with an id answers 404 to another workspace and for an unknown
   const { runId, approvalId } = await givenGatedRun(sql, world);
   const [card] = await sql<{ id: string }[]>`select id from tasks where approval_id = ${approvalId}`;
   const before = await hashDatabase();
-  const operations = (await listOperations()).filter(({ path }) => path.includes("{id}"));
+  const operations = (await listOperations(server)).filter(({ path }) => path.includes("{id}"));
   expect(operations.length).toBeGreaterThan(10);
   for (const operation of operations) {
     for (const id of [runId, approvalId, card?.id ?? "", crypto.randomUUID()]) {
@@ -145,12 +110,12 @@ test("AZ59, UI19: no GET and no HEAD changes anything, with a session or without
   await sql`update approvals set expires_at = clock_timestamp() - interval '1 second' where id = ${approvalId}`;
   const [card] = await sql<{ id: string }[]>`select id from tasks where approval_id = ${approvalId}`;
   const before = await hashDatabase();
-  const operations = await listOperations();
+  const operations = await listOperations(server);
   for (const { path } of operations) {
     for (const id of [runId, approvalId, card?.id ?? ""]) {
       for (const token of [undefined, world.tokens.admin]) {
         for (const method of ["GET", "HEAD", "GET", "HEAD"]) {
-          const answer = await send(server, token, method, path.replace("{id}", id));
+          const answer = await send(server, token, method, fillPath(path, id));
           expect(answer.status).toBeLessThan(500);
         }
       }
@@ -177,19 +142,18 @@ test("whatever a body, an id or a query holds, the answer is a problem with a me
     { definition: "agent", input: "x", message: "x", answer: "deny", title: "x", scope: "app", reason: "x", more: 1 },
     Buffer.from([0x7b, 0xff, 0xfe]).toString("latin1"),
   ];
-  const operations = await listOperations();
-  for (const { method, path } of operations.filter(({ method }) => method === "POST")) {
-    // A route that takes no body ignores one.
-    if (path.endsWith("/done")) continue;
+  const operations = await listOperations(server);
+  // A route that takes no body ignores one.
+  for (const { method, path } of operations.filter(({ hasBody }) => hasBody)) {
     for (const body of bodies) {
-      const answer = await send(server, world.tokens.admin, method, path.replace("{id}", runId), {
+      const answer = await send(server, world.tokens.admin, method, fillPath(path, runId), {
         body,
         headers: { "if-match": '"1"' },
       });
       expectProblem(answer);
     }
     for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "text/json"]) {
-      const answer = await send(server, world.tokens.admin, method, path.replace("{id}", runId), {
+      const answer = await send(server, world.tokens.admin, method, fillPath(path, runId), {
         body: "{}",
         headers: { "content-type": type },
       });
@@ -197,9 +161,9 @@ test("whatever a body, an id or a query holds, the answer is a problem with a me
       expect(answer).toMatchObject({ status: 415, body: { code: "unsupported_media_type" } });
     }
   }
-  for (const { method, path } of operations.filter(({ path }) => path.includes("{id}"))) {
+  for (const operation of operations.filter(({ path }) => path.includes("{id}"))) {
     for (const id of ["1", "null", "%27", "%zz", "%ff", `${runId}x`, "x".repeat(5_000)]) {
-      const answer = await call(world.tokens.admin, { method, path }, id);
+      const answer = await call(world.tokens.admin, operation, id);
       expectProblem(answer);
       expect(answer).toMatchObject({ status: 422, body: { code: "invalid_request" } });
     }
@@ -215,6 +179,17 @@ test("whatever a body, an id or a query holds, the answer is a problem with a me
   ]) {
     for (const path of ["/v1/runs", "/v1/approvals", "/v1/tasks"]) {
       expectProblem(await send(server, world.tokens.admin, "GET", `${path}?${query}`));
+    }
+    if (query.startsWith("status")) continue;
+    for (const path of [
+      "definitions",
+      "secrets",
+      "audit",
+      "users",
+      "tokens",
+      `definitions/${world.definitionId}/versions`,
+    ]) {
+      expectProblem(await send(server, world.tokens.admin, "GET", `/v1/${path}?${query}`));
     }
   }
   for (const query of ["after=-1", "after=99999999999", "wait=31", "wait=-1", "wait=Infinity", "limit=5000"]) {

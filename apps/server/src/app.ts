@@ -5,15 +5,19 @@ import { bodyLimit } from "hono/body-limit";
 import { HTTPException } from "hono/http-exception";
 import { authenticate } from "./auth.ts";
 import type { AppEnv, ServerDependencies } from "./context.ts";
+import { createEvents } from "./events/events.ts";
 import { logRequests } from "./log-requests.ts";
+import { createMetrics } from "./metrics.ts";
 import { Problem, problemBody, problems } from "./problem.ts";
 import { guardRequests } from "./request-guard.ts";
 import { limitRate } from "./rate-limit.ts";
 import { createApprovalRoutes } from "./routes/approvals.ts";
 import { createAuditRoutes } from "./routes/audit.ts";
 import { createDefinitionRoutes } from "./routes/definitions.ts";
+import { createEventRoutes } from "./routes/events.ts";
 import { createGrantRoutes } from "./routes/grants.ts";
 import { createHealthRoutes } from "./routes/health.ts";
+import { createMetricsRoutes } from "./routes/metrics.ts";
 import { createPeopleRoutes } from "./routes/people.ts";
 import { createPolicyRoutes } from "./routes/policy.ts";
 import { createRunRoutes } from "./routes/runs.ts";
@@ -21,6 +25,7 @@ import { createSecretRoutes } from "./routes/secrets.ts";
 import { createTaskRoutes } from "./routes/tasks.ts";
 import { createTokenRoutes } from "./routes/tokens.ts";
 import { createToolRoutes } from "./routes/tools.ts";
+import { createWebhookRoutes } from "./routes/webhooks.ts";
 
 /** The largest body that is read, in bytes. */
 const maxBodyBytes = 1024 * 1024;
@@ -31,7 +36,10 @@ const maxBodyBytes = 1024 * 1024;
  */
 export function createApp(deps: ServerDependencies) {
   const app = new OpenAPIHono<AppEnv>();
+  const events = deps.events ?? createEvents(deps);
+  const metrics = createMetrics(deps.sql, events);
   app.use(logRequests(deps.log));
+  app.use(metrics.count);
   app.use(guardRequests(deps.publicUrl));
   app.use(async (c, next) => {
     await next();
@@ -78,8 +86,10 @@ export function createApp(deps: ServerDependencies) {
 
   const routes = app
     .route("/", createHealthRoutes(deps))
+    .route("/", createMetricsRoutes(deps, metrics))
     .route("/v1", createRunRoutes(deps))
     .route("/v1", createApprovalRoutes(deps))
+    .route("/v1", createEventRoutes({ ...deps, events }))
     .route("/v1", createTaskRoutes(deps))
     .route("/v1", createPolicyRoutes(deps))
     .route("/v1", createDefinitionRoutes(deps))
@@ -88,7 +98,8 @@ export function createApp(deps: ServerDependencies) {
     .route("/v1", createGrantRoutes(deps))
     .route("/v1", createAuditRoutes(deps))
     .route("/v1", createPeopleRoutes(deps))
-    .route("/v1", createTokenRoutes(deps));
+    .route("/v1", createTokenRoutes(deps))
+    .route("/v1", createWebhookRoutes(deps));
   return routes;
 }
 

@@ -1,3 +1,5 @@
+import { resolve } from "node:path";
+import type { OsExecOptions } from "@countersign/tools/os-exec.ts";
 import { z } from "zod";
 import type { RateLimit } from "./rate-limit.ts";
 
@@ -5,6 +7,10 @@ const schema = z.object({
   DATABASE_URL: z
     .url({ protocol: /^postgres(ql)?$/, error: "expected postgres://user:password@host/database" })
     .describe("Where the database is"),
+  DATABASE_DIRECT_URL: z
+    .url({ protocol: /^postgres(ql)?$/, error: "expected postgres://user:password@host/database" })
+    .optional()
+    .describe("The same past any pooler, for hearing at once what changed"),
   HOST: z.string().min(1).default("127.0.0.1").describe("The address to listen on"),
   PORT: z.coerce.number().int().min(0).max(65_535).default(7070).describe("0 takes a free port"),
   PUBLIC_URL: z
@@ -19,20 +25,37 @@ const schema = z.object({
     .string()
     .optional()
     .describe("That key itself, as a JWK, where server and worker share no folder"),
+  COUNTERSIGN_TOOLS: z
+    .string()
+    .optional()
+    .describe("Modules of tools and files that declare HTTP tools, separated by commas; the same as the worker's"),
+  COUNTERSIGN_OS_EXEC: z.enum(["0", "1", "same-user"]).optional().describe("As the worker has it"),
+  PROVIDERS: z.literal("fake").optional().describe("As the worker has it"),
   RATE_PER_SECOND: z.coerce.number().positive().max(1e6).default(50).describe("Requests of one account, for long"),
   RATE_BURST: z.coerce.number().int().min(1).max(1e6).default(500).describe("Requests of one account, at once"),
+  WEBHOOK_PRIVATE_TARGETS: z
+    .literal("1", { error: "expected 1, or nothing" })
+    .optional()
+    .describe("Webhooks may go to plain HTTP and private addresses"),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
 });
 
 export interface ServerConfig {
   readonly databaseUrl: string;
+  /** Past any pooler: LISTEN needs a session of its own. */
+  readonly databaseDirectUrl?: string | undefined;
   readonly host: string;
   readonly port: number;
   readonly publicUrl: string | undefined;
   readonly dataDir: string;
   /** A JWK; taken before the folder's. */
   readonly brokerPublicKey: string | undefined;
+  /** Absolute; the tools in them are described here and run by the worker. */
+  readonly toolFiles?: readonly string[] | undefined;
+  /** Set where `os.exec` is described. */
+  readonly osExec?: OsExecOptions | undefined;
   readonly rateLimit: RateLimit;
+  readonly mayWebhooksBePrivate: boolean;
   readonly logLevel: z.infer<typeof schema>["LOG_LEVEL"];
 }
 
@@ -60,14 +83,29 @@ export function parseConfig(environment: NodeJS.ProcessEnv): ServerConfig {
   const { DATABASE_URL, HOST, PORT, PUBLIC_URL, LOG_LEVEL, ...more } = parsed.data;
   return Object.freeze({
     databaseUrl: DATABASE_URL,
+    databaseDirectUrl: more.DATABASE_DIRECT_URL,
     host: HOST,
     port: PORT,
     publicUrl: PUBLIC_URL,
     dataDir: more.COUNTERSIGN_DATA,
     brokerPublicKey: more.BROKER_PUBLIC_KEY,
+    toolFiles: more.COUNTERSIGN_TOOLS?.split(",")
+      .filter((path) => path.trim() !== "")
+      .map((path) => resolve(path.trim())),
+    osExec: describedOsExec(more),
     rateLimit: { perSecond: more.RATE_PER_SECOND, burst: more.RATE_BURST },
+    mayWebhooksBePrivate: more.WEBHOOK_PRIVATE_TARGETS === "1",
     logLevel: LOG_LEVEL,
   });
+}
+
+/** Commands run in the worker; here it matters only whether they are offered, and as whom. */
+function describedOsExec({
+  COUNTERSIGN_OS_EXEC: setting,
+  PROVIDERS,
+}: Pick<z.infer<typeof schema>, "COUNTERSIGN_OS_EXEC" | "PROVIDERS">): OsExecOptions | undefined {
+  if (setting === "0" || (setting === undefined && PROVIDERS !== "fake")) return undefined;
+  return { user: setting === "same-user" ? "same" : "own", environment: {} };
 }
 
 /** The configuration of this process; see `parseConfig`. */

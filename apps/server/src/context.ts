@@ -5,6 +5,7 @@ import type { Tools } from "@countersign/engine/tools.ts";
 import type { HttpBindings } from "@hono/node-server";
 import type { Logger } from "pino";
 import type { Actor } from "./auth.ts";
+import type { Events } from "./events/events.ts";
 import type { RateLimit } from "./rate-limit.ts";
 
 /** What the routes work with. */
@@ -20,6 +21,10 @@ export interface ServerDependencies {
   /** What one account may send; absent, anything. */
   readonly rateLimit?: RateLimit | undefined;
   readonly log: Logger;
+  /** Webhooks may go to plain HTTP and private addresses, for an installation that talks within its own network. */
+  readonly mayWebhooksBePrivate?: boolean | undefined;
+  /** What changes in the database, for streams; absent, it is found by polling alone. */
+  readonly events?: Events | undefined;
   /** Names under which the server may be reached besides the loopback ones, with the port where it is not the default. */
   readonly publicUrl?: string | undefined;
   /** Aborted when the server is about to stop, so that long polls answer at once. */

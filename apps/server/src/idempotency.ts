@@ -6,6 +6,7 @@ import type { Committer } from "@countersign/engine/committer.ts";
 import type { Context } from "hono";
 import type { Actor } from "./auth.ts";
 import type { AppEnv, ServerDependencies } from "./context.ts";
+import { observeCommits } from "./observe-commits.ts";
 import { readTogether } from "./queries/read-together.ts";
 import { invalidField, Problem } from "./problem.ts";
 import { idempotencyKey } from "./shapes/common.ts";
@@ -52,11 +53,12 @@ export async function once<T extends object>(
     async (tx) => {
       const before = await findAnswer<T>(tx, keyed);
       if (before !== undefined) return { kind: "replayed" as const, answer: before };
-      const commitHere: Committer = async (kind, transition) => {
-        const outcome = await commitWithin(tx, kind, transition);
-        wakes ||= kind.wakes(outcome);
-        return outcome;
-      };
+      const commitHere: Committer = observeCommits(
+        async (kind, transition) => await commitWithin(tx, kind, transition),
+        (kind, outcome) => {
+          wakes ||= kind.wakes(outcome);
+        },
+      );
       try {
         const answer = await work({ sql: tx, commit: commitHere, read: (body) => body(tx) });
         await keepAnswer(tx, keyed, answer);

@@ -2,7 +2,9 @@ import { request } from "node:http";
 import { connect as connectSocket } from "node:net";
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
 import { afterAll, expect, test } from "vitest";
-import { givenPeople, startTestServer } from "./testing/harness.ts";
+import { hashToken } from "./auth.ts";
+import { givenPeople, send, startTestServer } from "./testing/harness.ts";
+import { fillPath, goodBody, listOperations } from "./testing/operations.ts";
 
 const { sql, url } = await testDatabase();
 const server = await startTestServer(url, { publicUrl: "https://sign.example.org" });
@@ -121,6 +123,47 @@ test("UI20: what a page of another origin sends to change something is refused, 
     { "sec-fetch-site": "none" },
   ]) {
     expect(await post(headers)).toMatchObject({ status: 200 });
+  }
+});
+
+test("UI20: on every route a forged host, and on every one that changes something a page of another origin, is refused whatever its token", async () => {
+  const { tokens } = await givenPeople(sql);
+  const operations = await listOperations(server);
+  expect(operations.length).toBeGreaterThan(40);
+  for (const operation of operations) {
+    const { method, path } = operation;
+    const authorization = `Bearer ${tokens.admin}`;
+    const filled = fillPath(path, crypto.randomUUID());
+    const sent = goodBody(operation, crypto.randomUUID());
+    const body = sent === undefined ? undefined : JSON.stringify(sent);
+    expect(await sendRaw(method, filled, { host: "evil.example", authorization }, body)).toEqual({
+      status: 403,
+      code: "host_not_allowed",
+    });
+    if (method === "GET") continue;
+    for (const from of [{ origin: "https://evil.example" }, { "sec-fetch-site": "cross-site" }, { origin: "null" }]) {
+      for (const type of ["application/json", "text/plain"]) {
+        const headers = { host: "localhost", authorization, "content-type": type, ...from } as Record<string, string>;
+        expect(await sendRaw(method, filled, headers, body)).toEqual({ status: 403, code: "cross_site" });
+      }
+    }
+  }
+  expect(await sql`select from audit`).toEqual([]);
+});
+
+test("on every route an expired or revoked token is refused, again and again", async () => {
+  const { tokens, admin } = await givenPeople(sql);
+  const operations = (await listOperations(server)).filter(({ path }) => path.startsWith("/v1/"));
+  await sql`update tokens set revoked_at = clock_timestamp() where user_id = ${admin}`;
+  const { approver } = tokens;
+  await sql`update tokens set expires_at = clock_timestamp() where hash = ${hashToken(approver)}`;
+  for (const operation of operations) {
+    for (const token of [tokens.admin, approver]) {
+      const body = goodBody(operation, crypto.randomUUID());
+      const path = fillPath(operation.path, crypto.randomUUID());
+      const answer = await send(server, token, operation.method, path, body === undefined ? {} : { body });
+      expect(answer).toMatchObject({ status: 401, body: { code: "unauthenticated" } });
+    }
   }
 });
 

@@ -2,13 +2,15 @@ import { once } from "node:events";
 import { type BrokerPublicKey, parsePublicKey, readPublicKey } from "@countersign/broker/public-key.ts";
 import { checkServer } from "@countersign/db/boot-check.ts";
 import { connect } from "@countersign/db/connect.ts";
-import { createBell } from "@countersign/engine/bell.ts";
+import { createBell, listenToBell } from "@countersign/engine/bell.ts";
 import { createCommitter } from "@countersign/engine/committer.ts";
 import { assembleTools } from "@countersign/tools/assemble-tools.ts";
 import type { Logger } from "pino";
 import { createApp } from "./app.ts";
 import type { ServerConfig } from "./config.ts";
+import { createEvents } from "./events/events.ts";
 import { listen } from "./http-server.ts";
+import { observeCommits } from "./observe-commits.ts";
 
 /** A server that answers. */
 export interface RunningServer {
@@ -33,8 +35,18 @@ export async function startServer(
     max: 5,
     applicationName: "countersign server, waiting",
   });
-  const bell = createBell(config.databaseUrl);
-  const endPools = () => Promise.all([sql.end(), stragglers.end(), bell.close()]);
+  const directUrl = config.databaseDirectUrl ?? config.databaseUrl;
+  const bell = createBell(directUrl);
+  const events = createEvents({ sql, log });
+  const listener = listenToBell(directUrl, sql, {
+    onRing: events.hear,
+    onNews: events.hear,
+    onUnavailable: () => log.warn("the bell is not heard; what changes is found by polling"),
+  });
+  const endPools = async () => {
+    await Promise.all([listener.close(), bell.close(), events.close()]);
+    await Promise.all([sql.end(), stragglers.end()]);
+  };
   const closing = new AbortController();
   const ring = () => bell.ring();
 
@@ -42,12 +54,14 @@ export async function startServer(
     await checkServer(sql);
     const app = createApp({
       sql,
-      commit: createCommitter({ sql, stragglers, ring }),
+      commit: observeCommits(createCommitter({ sql, stragglers, ring }), bell.tell),
       ring,
-      tools: await assembleTools({ mayExecute: false }),
+      tools: await assembleTools({ files: config.toolFiles ?? [], osExec: config.osExec, mayExecute: false }),
       sealingKey: () => readSealingKey(config),
       rateLimit: config.rateLimit,
       log,
+      events,
+      mayWebhooksBePrivate: config.mayWebhooksBePrivate,
       publicUrl: config.publicUrl,
       closing: closing.signal,
     });

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parseConfig } from "./config.ts";
 
@@ -32,5 +33,22 @@ describe("the worker's configuration", () => {
     expect(() => parseConfig({ DATABASE_URL, LEASE_MS: "3000", RENEW_MS: "2000" })).toThrow(
       /RENEW_MS: expected at most half/,
     );
+  });
+
+  test("names the files of tools by their whole paths, and what commands may see", () => {
+    const given = {
+      DATABASE_URL,
+      COUNTERSIGN_TOOLS: " ./tools.ts, /etc/tools.yaml ,",
+      COUNTERSIGN_OS_EXEC_ENV: "LANG, TZ",
+    };
+    expect(parseConfig(given)).toMatchObject({
+      toolFiles: [resolve("tools.ts"), "/etc/tools.yaml"],
+      osExec: undefined,
+    });
+    expect(parseConfig({ ...given, COUNTERSIGN_OS_EXEC: "same-user" }).osExec).toMatchObject({
+      user: "same",
+      envAllowlist: ["LANG", "TZ"],
+    });
+    expect(parseConfig({ ...given, PROVIDERS: "fake", COUNTERSIGN_OS_EXEC: "0" }).osExec).toBeUndefined();
   });
 });

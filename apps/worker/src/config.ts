@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import type { Environment } from "@countersign/broker/environment.ts";
 import { chooseOsExec, type OsExecOptions } from "@countersign/tools/os-exec.ts";
 import { z } from "zod";
 
@@ -19,6 +20,7 @@ const schema = z
     DATABASE_DIRECT_URL: databaseUrl.optional(),
     PROVIDERS: z.literal("fake", { error: "expected fake, or nothing" }).optional(),
     COUNTERSIGN_DATA: z.string().min(1).optional(),
+    COUNTERSIGN_WORKSPACE: z.uuid({ error: "expected the id of a workspace" }).optional(),
     COUNTERSIGN_TOOLS: z.string().default(""),
     COUNTERSIGN_OS_EXEC: z.enum(["0", "1", "same-user"]).optional(),
     COUNTERSIGN_OS_EXEC_ENV: z.string().default(""),
@@ -45,6 +47,10 @@ export interface WorkerConfig {
   readonly providers: "fake" | undefined;
   /** Holds the key that opens secrets. */
   readonly dataDir: string;
+  /** Which workspace's secrets the environment holds; the oldest's where undefined. */
+  readonly seedWorkspaceId: string | undefined;
+  /** Everything that was set. */
+  readonly environment: Environment;
   /** Modules of tools and files that declare HTTP tools, absolute. */
   readonly toolFiles: readonly string[];
   /** What commands may run as and see; undefined where `os.exec` is not offered. */
@@ -84,12 +90,15 @@ export function parseConfig(environment: NodeJS.ProcessEnv): WorkerConfig {
   }
   const env = parsed.data;
   const exec = chooseOsExec(env.COUNTERSIGN_OS_EXEC, env.PROVIDERS === "fake");
-  if (exec.kind === "refused") throw new ConfigError(`The worker cannot start with this environment:\n  ${exec.message}`);
+  if (exec.kind === "refused")
+    throw new ConfigError(`The worker cannot start with this environment:\n  ${exec.message}`);
   return Object.freeze({
     databaseUrl: env.DATABASE_URL,
     databaseDirectUrl: env.DATABASE_DIRECT_URL ?? env.DATABASE_URL,
     providers: env.PROVIDERS,
     dataDir: resolve(env.COUNTERSIGN_DATA ?? resolve(repositoryRoot, ".countersign")),
+    seedWorkspaceId: env.COUNTERSIGN_WORKSPACE,
+    environment,
     toolFiles: listOf(env.COUNTERSIGN_TOOLS).map((path) => resolve(path)),
     osExec:
       exec.kind === "off"

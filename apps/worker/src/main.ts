@@ -4,14 +4,21 @@ import { pino } from "pino";
 import { ConfigError, readConfig, type WorkerConfig } from "./config.ts";
 import { describeError } from "./report.ts";
 import { registry } from "./scenarios.ts";
+import { shedSecrets } from "./seed-secrets.ts";
 import { work } from "./work.ts";
 
 /** Names of errors whose message says what the operator has to do. */
-const refusals = new Set(["BootRefusal", "BrokerError", "ConfigError", "KeysMissing", "ToolsError"]);
+const refusals = new Set(["BootRefusal", "BrokerError", "ConfigError", "SecretsUnreadable", "ToolsError"]);
 
 async function main(): Promise<void> {
   const config = readConfig();
   const log = pino({ level: config.logLevel, base: { process: "worker" } });
+  process.on("uncaughtException", (error) => {
+    // Its own text may quote what a library was working on, and Node would print it.
+    log.fatal({ error: describeError(error, log) }, "an error that nobody caught; the worker ends");
+    process.exit(1);
+  });
+  await shedSecrets(config, log);
   const worker = await work(config, chooseModel(config), log);
   log.info({ capacity: config.capacity, model: config.providers }, "ready");
 

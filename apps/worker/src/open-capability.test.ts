@@ -4,7 +4,8 @@ import { CapabilityRefused } from "@countersign/engine/engine.ts";
 import { expect, test } from "vitest";
 import { createOpenCapability } from "./open-capability.ts";
 
-const request = { workspaceId: "w", runId: "r", callId: "c", capability: "mail.send" };
+const renew = async () => "renewed" as const;
+const request = { workspaceId: "w", runId: "r", callId: "c", capability: "mail.send", renew };
 const gone = { kind: "refused", code: "grant_revoked", message: "The grant was taken back" } as const;
 
 function handleOf(use: Handle["use"]): Handle {

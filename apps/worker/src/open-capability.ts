@@ -4,12 +4,13 @@ import { CapabilityRefused, type CapabilityRequest } from "@countersign/engine/e
 import type { Handle } from "@countersign/engine/tool.ts";
 
 /**
- * The broker as the engine asks for it: the credential of a capability that a call acquired when it began. Throws
- * `CapabilityRefused`, with a message that holds no secret, where it is not to be had, when it is opened or when it is used.
+ * The broker as the engine asks for it: the credential of a capability that a call acquired when it began, or acquires
+ * again where its lease is over. Throws `CapabilityRefused`, with a message that holds no secret, where it is not to be
+ * had, when it is opened or when it is used.
  */
 export function createOpenCapability(broker: Pick<Broker, "open">): (request: CapabilityRequest) => Promise<Handle> {
-  return async ({ workspaceId, runId, callId, capability }) => {
-    const opened = await broker.open({ workspaceId, runId, callId, capability });
+  return async (request) => {
+    const opened = await broker.open(request);
     if (opened.kind === "refused") throw new CapabilityRefused(opened.message);
     const { handle } = opened;
     return {

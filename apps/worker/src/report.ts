@@ -43,11 +43,21 @@ const ours = new Set([
   "TransactionAborted",
 ]);
 
-/** What may be told of an error. A driver's or provider's message can quote a row or a request, so it is left out. */
+/**
+ * What may be told of an error. A driver's or provider's message can quote a row, a request or a credential, so it is left
+ * out, also of the stack; of a code only what has the shape of one is told.
+ */
 export function describeError(error: unknown, log: Pick<Logger, "isLevelEnabled">): object {
   if (!(error instanceof Error)) return { name: typeof error };
-  const code = "code" in error && typeof error.code === "string" ? { code: error.code } : {};
+  const code =
+    "code" in error && typeof error.code === "string" && /^\w{1,40}$/.test(error.code) ? { code: error.code } : {};
   const message = ours.has(error.name) ? { message: error.message } : {};
-  const stack = log.isLevelEnabled("debug") ? { stack: error.stack } : {};
+  const stack = log.isLevelEnabled("debug") ? { stack: framesOf(error) } : {};
   return { name: error.name, ...code, ...message, ...stack };
+}
+
+/** Where an error comes from: its stack after the message, which may itself look like a stack. */
+function framesOf({ stack = "", message }: Error): string {
+  const at = stack.indexOf(message);
+  return at < 0 ? "" : stack.slice(at + message.length).trim();
 }

@@ -1,7 +1,9 @@
 import { hostname } from "node:os";
+import { loadOrMakeAuditKey } from "@countersign/broker/audit-key.ts";
 import { bootCheckKeys } from "@countersign/broker/boot-check-keys.ts";
 import { createBroker } from "@countersign/broker/handles.ts";
-import { loadOrMakeKey, makeKeyring } from "@countersign/broker/keyring.ts";
+import { loadLiveKeyring } from "@countersign/broker/keyring.ts";
+import { createScrubbers } from "@countersign/broker/run-scrubber.ts";
 import { checkServer } from "@countersign/db/boot-check.ts";
 import { connect } from "@countersign/db/connect.ts";
 import { createBell, listenToBell } from "@countersign/engine/bell.ts";
@@ -13,12 +15,15 @@ import { reportAttempts } from "@countersign/tools/decorators.ts";
 import { endLeftCommands } from "@countersign/tools/exec-user.ts";
 import type { Logger } from "pino";
 import type { WorkerConfig } from "./config.ts";
+import { keepAudit } from "./keep-audit.ts";
 import { createOpenCapability } from "./open-capability.ts";
-import { createReport } from "./report.ts";
+import { readOwnSecrets } from "./own-secrets.ts";
+import { createReport, describeError } from "./report.ts";
+import { createScrubberOf } from "./scrub-runs.ts";
 
-/** Secrets are stored that this worker could not open; the message names each. */
-export class KeysMissing extends Error {
-  override readonly name = "KeysMissing";
+/** Secrets are stored that this worker cannot open, for want of their key or because they were changed; the message names each. */
+export class SecretsUnreadable extends Error {
+  override readonly name = "SecretsUnreadable";
 }
 
 /** A worker that takes runs. */
@@ -31,7 +36,7 @@ export interface RunningWorker {
 
 /**
  * Checks the database and the keys, then works: claims ready runs, drives them, sweeps, and listens for the bell. When it
- * resolves the worker has looked for work. Throws BootRefusal, BrokerError, KeysMissing or ToolsError, and then leaves nothing open.
+ * resolves the worker has looked for work. Throws BootRefusal, BrokerError, SecretsUnreadable or ToolsError, and then leaves nothing open.
  */
 export async function work(config: WorkerConfig, model: Model, log: Logger): Promise<RunningWorker> {
   const pool = (purpose: string, max: number) =>
@@ -43,9 +48,13 @@ export async function work(config: WorkerConfig, model: Model, log: Logger): Pro
 
   try {
     await checkServer(sql);
-    const keyring = makeKeyring([await loadOrMakeKey(config.dataDir)]);
+    const { keyring, refresh: refreshKeyring } = await loadLiveKeyring(config.dataDir);
     const keys = await bootCheckKeys(sql, keyring);
-    if (keys.kind === "keys_missing") throw new KeysMissing(keys.message);
+    if (keys.kind !== "ok") throw new SecretsUnreadable(keys.message);
+    const auditKey = await loadOrMakeAuditKey(config.dataDir);
+    const broker = createBroker({ sql, keyring, refreshKeyring });
+    const own = await readOwnSecrets(config, keyring);
+    const heldValues = () => [...broker.heldValues(), ...own.values()];
 
     const { osExec, toolFiles: files } = config;
     const decorators = [reportAttempts((attempt) => log.debug(attempt, "a tool was run"))];
@@ -61,7 +70,8 @@ export async function work(config: WorkerConfig, model: Model, log: Logger): Pro
       ring: bell.ring,
       tools,
       model,
-      openCapability: createOpenCapability(createBroker({ sql, keyring })),
+      openCapability: createOpenCapability(broker),
+      scrubberOf: createScrubberOf(createScrubbers({ sql, keyring, refreshKeyring, heldValues })),
       report,
     });
     const { capacity, leaseMs, renewMs, sweepMs, pollMs, maxClaims } = config;
@@ -80,10 +90,18 @@ export async function work(config: WorkerConfig, model: Model, log: Logger): Pro
       onRing: worker.wake,
       onUnavailable: () => report({ kind: "bell.unavailable" }),
     });
+    const audit = keepAudit({
+      sql,
+      key: auditKey,
+      dataDir: config.dataDir,
+      onFailure: (what, error) =>
+        log.warn({ error: describeError(error, log) }, `${what} failed; the next turn comes by itself`),
+    });
     return {
       inHand: worker.inHand,
       async stop() {
         await worker.stop(config.graceMs);
+        await audit.stop();
         await Promise.all([listener.close(), bell.close()]);
         await endPools();
       },

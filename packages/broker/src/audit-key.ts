@@ -25,7 +25,7 @@ export interface AuditKey {
 }
 
 /** Name, in the key folder, of the file that seals the audit. */
-const auditKeyFile = "audit-key.private.json";
+export const auditKeyFile = "audit-key.private.json";
 /** Name of the file with which anybody can check the signature of an exported head. */
 const auditPublicKeyFile = "audit-key.public.json";
 

@@ -2,6 +2,9 @@ import { open, readFile } from "node:fs/promises";
 import { parseHeads, type AuditHead } from "./audit-heads.ts";
 import { errorCode } from "./key-file.ts";
 
+/** Name, in the data folder, of the file in which the worker gathers heads. */
+export const auditHeadFile = "audit-heads.jsonl";
+
 /** Afterwards the heads are on the disk at the end of the file, a line of JSON each. */
 export async function appendHeads(path: string, heads: readonly AuditHead[]): Promise<void> {
   if (heads.length === 0) return;

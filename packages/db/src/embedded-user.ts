@@ -10,6 +10,9 @@ const unprivilegedId = 65_534;
 
 const namespace = ["--user", "--map-user=1000", "--map-group=1000"];
 
+/** A server lives long, and everybody of its user can read what it was started with: nothing of ours is in it. */
+const env = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" };
+
 /**
  * Who runs the server. PostgreSQL refuses to run as root: root runs it in a user namespace, in which it is an ordinary
  * user and owns its files all the same; where the system forbids that, as an unprivileged user.
@@ -18,7 +21,7 @@ let known: "self" | "namespace" | "unprivileged" | undefined;
 function serverUser(): "self" | "namespace" | "unprivileged" {
   if (known === undefined) {
     if (process.getuid?.() !== 0) known = "self";
-    else known = spawnSync("unshare", [...namespace, "true"]).status === 0 ? "namespace" : "unprivileged";
+    else known = spawnSync("unshare", [...namespace, "true"], { env }).status === 0 ? "namespace" : "unprivileged";
   }
   return known;
 }
@@ -32,7 +35,8 @@ export function runAsServerUser(binary: string, args: readonly string[]): Promis
   const [command, words] = who === "namespace" ? ["unshare", [...namespace, binary, ...args]] : [binary, args];
   const identity = who === "unprivileged" ? { uid: unprivilegedId, gid: unprivilegedId } : {};
   return new Promise((done, fail) => {
-    const child = spawn(command, words, { cwd: "/", detached: true, stdio: ["ignore", "pipe", "pipe"], ...identity });
+    const stdio = ["ignore", "pipe", "pipe"] as const;
+    const child = spawn(command, words, { cwd: "/", env, detached: true, stdio: [...stdio], ...identity });
     let output = "";
     child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
     child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));

@@ -14,8 +14,11 @@ import {
 
 export { commands, nodes, pages } from "./schema-knowledge.ts";
 export { idempotencyKeys, tokens, users, workspaces } from "./schema-people.ts";
+export { webhookAttempts, webhookDeliveries, webhookEndpoints, webhookFollower } from "./schema-webhooks.ts";
 
 const xid8 = customType<{ data: string }>({ dataType: () => "xid8" });
+/** The transaction that last changed what people see of a row; kept by a trigger. */
+const changed = () => xid8("changed").notNull().default(sql`pg_current_xact_id()`);
 const bytea = customType<{ data: Buffer }>({ dataType: () => "bytea" });
 const moment = (name: string) => timestamp(name, { withTimezone: true });
 const count = (name: string) => bigint(name, { mode: "number" });
@@ -51,6 +54,7 @@ export const policies = pgTable("policies", {
   killedBy: uuid("killed_by"),
   killReason: text("kill_reason"),
   liftedAt: moment("lifted_at"),
+  changed: changed(),
 });
 
 /** The run row: the truth and the queue. Written by commits alone, as are all tables down to `late_results`. */
@@ -94,6 +98,7 @@ export const runs = pgTable("runs", {
   endReason: text("end_reason"),
   createdAt: moment("created_at").notNull().defaultNow(),
   finishedAt: moment("finished_at"),
+  changed: changed(),
 });
 
 export const runLog = pgTable(
@@ -244,6 +249,7 @@ export const tasks = pgTable("tasks", {
   resolvedAt: moment("resolved_at"),
   resolvedBy: text("resolved_by"),
   resolution: text("resolution"),
+  changed: changed(),
 });
 
 export const audit = pgTable("audit", {

@@ -29,12 +29,22 @@ export interface CallOnCard {
   readonly requires: readonly string[];
 }
 
-/** The card of a call that asks for permission. */
-export function approvalCard(call: CallOnCard, tool: Tool | undefined, verdict: Verdict): Card {
-  const details = detailsOf(tool, verdict.args);
+/** Hides secrets in a text for people's eyes. */
+type Display = (text: string) => string;
+
+const asItIs: Display = (text) => text;
+
+/** The card of a call that asks for permission; its texts are shown through `display`, what runs stays as it is. */
+export function approvalCard(
+  call: CallOnCard,
+  tool: Tool | undefined,
+  verdict: Verdict,
+  display: Display = asItIs,
+): Card {
+  const details = detailsOf(tool, verdict.args, display);
   const body: CardBody = {
     tool: call.name,
-    args: displayText(call.args),
+    args: displayText(display(call.args)),
     argsHash: call.argsHash,
     details,
     row: verdict.row,
@@ -46,18 +56,24 @@ export function approvalCard(call: CallOnCard, tool: Tool | undefined, verdict: 
 }
 
 /** The card of a call whose effect nobody can vouch for; `verdict` is what the gate says of running it again. */
-export function outcomeCard(call: CallOnCard, tool: Tool | undefined, verdict: Verdict, known: string): Card {
-  const details = detailsOf(tool, verdict.args);
+export function outcomeCard(
+  call: CallOnCard,
+  tool: Tool | undefined,
+  verdict: Verdict,
+  known: string,
+  display: Display = asItIs,
+): Card {
+  const details = detailsOf(tool, verdict.args, display);
   const body: CardBody = {
     tool: call.name,
-    args: displayText(call.args),
+    args: displayText(display(call.args)),
     argsHash: call.argsHash,
     details,
     row: "outcome",
     reason: "outcome_unknown",
     floorReasons: verdict.floorReasons ?? [],
     requires: call.requires,
-    known: displayText(known),
+    known: displayText(display(known)),
   };
   return { taskId: uuidv7(), title: `Did it happen? ${titleOf(call.name, details)}`, body: JSON.stringify(body) };
 }
@@ -72,9 +88,9 @@ function titleOf(name: string, details: readonly string[]): string {
 }
 
 /** A tool whose `details` fail still gets its card: the arguments are on it whole. */
-function detailsOf(tool: Tool | undefined, parsedArgs: unknown): string[] {
+function detailsOf(tool: Tool | undefined, parsedArgs: unknown, display: Display): string[] {
   try {
-    return (tool?.details?.(parsedArgs as never) ?? []).map((line) => displayText(line));
+    return (tool?.details?.(parsedArgs as never) ?? []).map((line) => displayText(display(line)));
   } catch {
     return [];
   }

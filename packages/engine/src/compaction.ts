@@ -36,7 +36,8 @@ export function dueCut(conversation: Conversation, size: ContextSize | undefined
   if (size === undefined) return undefined;
   const room = size.contextTokens - size.maxOutputTokens;
   if (promptTokensOf(conversation, size.fixedBytes) <= room * fullShare) return undefined;
-  return cutOf(conversation, room * tailShare);
+  // By our own estimate all of it may fit into the tail; the provider's count is what matters.
+  return cutOf(conversation, room * tailShare) ?? cutOf(conversation, 0);
 }
 
 /**

@@ -3,6 +3,7 @@ import { createCommitter } from "./committer.ts";
 import { createDefinitions } from "./definition.ts";
 import { CapabilityRefused, type Engine, type EngineEvent } from "./engine.ts";
 import type { Model } from "./model.ts";
+import { scrubNothing } from "./scrub.ts";
 import type { Tool } from "./tool.ts";
 import { registerTools, type RegisterOptions, type Tools } from "./tools.ts";
 import { startWorker, type Worker, type WorkerOptions } from "./worker.ts";
@@ -18,6 +19,8 @@ export interface CreateEngineOptions extends RegisterOptions {
   readonly ring?: () => void;
   /** Opens credentials; unless stated, tools that require a capability are refused. */
   readonly openCapability?: Engine["openCapability"];
+  /** Takes secrets out of what leaves tools and model; unless stated, everything stays as it is. */
+  readonly scrubberOf?: Engine["scrubberOf"];
   /** Hears what an operator should know; unless stated nobody does. */
   readonly report?: (event: EngineEvent) => void;
 }
@@ -46,6 +49,7 @@ export function createEngine(options: CreateEngineOptions): Engine {
     model,
     definitionOf: createDefinitions(sql),
     openCapability: options.openCapability ?? refuseEverything,
+    scrubberOf: options.scrubberOf ?? (async () => scrubNothing),
     report: options.report ?? (() => undefined),
   };
 }

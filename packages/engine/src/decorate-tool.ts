@@ -22,5 +22,5 @@ export function decorateTool(tool: Tool, decorators: readonly Decorator[]): Tool
   if (tool.effect === "question" || decorators.length === 0) return tool;
   const execute = tool.execute.bind(tool) as unknown as Executor;
   const decorated = decorators.reduceRight<Executor>((next, decorate) => decorate(next, tool), execute);
-  return { ...tool, execute: decorated } as Tool;
+  return { ...tool, execute: decorated };
 }

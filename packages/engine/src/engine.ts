@@ -4,7 +4,7 @@ import type { Definition } from "./definition.ts";
 import type { Hold } from "./held-run.ts";
 import type { Model } from "./model.ts";
 import type { RunSnapshot } from "./run-snapshot.ts";
-import type { DeltaScrub } from "./stream-deltas.ts";
+import type { Scrub } from "./scrub.ts";
 import type { Handle } from "./tool.ts";
 import type { Tools } from "./tools.ts";
 
@@ -17,11 +17,11 @@ export interface Engine {
   readonly definitionOf: (definitionId: string, version: number) => Promise<Definition>;
   /** Opens the credential of a capability that the call has acquired; throws `CapabilityRefused` where it cannot. */
   readonly openCapability: (request: CapabilityRequest) => Promise<Handle>;
+  /** Takes secrets out of what leaves a run's tools and its model. Asked for anew before each use: a run acquires more. */
+  readonly scrubberOf: (runId: string) => Promise<Scrub>;
   readonly report: (event: EngineEvent) => void;
   /** The most tokens a model takes, prompt and reply together; where it is not known nothing is summarized by itself. */
   readonly contextTokensOf?: (model: string) => number | undefined;
-  /** Takes secrets out of what a run's model says before it is shown; absent, it is shown as it is. */
-  readonly createDeltaScrub?: (runId: string) => Promise<DeltaScrub>;
 }
 
 export interface CapabilityRequest {
@@ -29,6 +29,8 @@ export interface CapabilityRequest {
   readonly runId: string;
   readonly callId: string;
   readonly capability: string;
+  /** Acquires the capability once more for the call, with an audit row of its own; to be called where its lease is over. */
+  readonly renew: () => Promise<"renewed" | "refused" | "audit_unavailable">;
 }
 
 /** The credential cannot be had; `message` is for the model and the person, and holds no secret. */

@@ -17,8 +17,16 @@ test("a sound reply passes as it is; blank texts are dropped", () => {
   expect(checkReply({ content: [], usage }, new Set())).toEqual({ content: [], usage });
 });
 
+test("a block for its provider alone passes as it is, in its place", () => {
+  const opaque = { type: "opaque", provider: "test", json: '{"thinking":" ","n":1.0}' } as const;
+  const content = [opaque, text("hi"), opaque, use("a")];
+  expect(checkReply({ content, usage }, new Set())).toEqual({ content, usage });
+});
+
 test.each<[string, unknown]>([
   ["nothing", undefined],
+  ["a block for its provider that is no JSON", { content: [{ type: "opaque", provider: "test", json: "{" }], usage }],
+  ["a block for nobody", { content: [{ type: "opaque", provider: "", json: "{}" }], usage }],
   ["no content", { usage }],
   ["a text without text", { content: [{ type: "text" }], usage }],
   ["an unknown block", { content: [{ type: "image", data: "" }], usage }],

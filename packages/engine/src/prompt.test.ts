@@ -28,6 +28,7 @@ const aTurn = fc.record({
   texts: fc.array(words, { maxLength: 2 }),
   calls: fc.array(aCallState, { maxLength: 4 }),
   isTextFirst: fc.boolean(),
+  thoughts: fc.constantFrom<("before" | "after")[]>([], ["before"], ["after"], ["before", "after"]),
   steersAfter: fc.array(words, { maxLength: 2 }),
 });
 const aRun = fc.record({
@@ -35,6 +36,8 @@ const aRun = fc.record({
   turns: fc.array(aTurn, { maxLength: 5 }),
   unread: fc.array(words, { maxLength: 2 }),
 });
+
+const aThought: StoredBlock = { type: "opaque", provider: "test", json: '{"signature":"x"}' };
 
 type Recorded = { messages: LoggedMessage[]; calls: RecordedCall[] };
 
@@ -61,7 +64,9 @@ function prefixesOf(run: {
     );
     const said = turn.texts.map((text): StoredBlock => ({ type: "text", text }));
     const asked = uses.map((use): StoredBlock => ({ type: "tool_use", id: use.providerId, name: use.tool }));
-    const content = turn.isTextFirst ? [...said, ...asked] : [...asked, ...said];
+    const spoken = turn.isTextFirst ? [...said, ...asked] : [...asked, ...said];
+    const thought = (where: "before" | "after") => (turn.thoughts.includes(where) ? [aThought] : []);
+    const content = [...thought("before"), ...spoken, ...thought("after")];
     messages.push({ seq, kind: "assistant", content: stringifyExact(content) });
     calls.push(...uses);
     cut();
@@ -142,6 +147,38 @@ test("arguments stand in the prompt exactly as the model wrote them", () => {
   expect(assistant?.content).toEqual([{ type: "tool_use", id: "toolu_1", name: "look", argsText: args }]);
 });
 
+test("what only its provider can read stands where it stood, and never last", () => {
+  const content = stringifyExact([aThought, { type: "tool_use", id: "toolu_1", name: "look" }, aThought]);
+  const [, assistant] = buildMessages({
+    messages: [
+      { seq: 1, kind: "user", content: '"do"' },
+      { seq: 2, kind: "assistant", content },
+    ],
+    calls: [aRecordedCall()],
+    steers: [],
+  });
+  expect(assistant?.content.map(({ type }) => type)).toEqual(["opaque", "tool_use"]);
+  expect(assistant?.content[0]).toEqual(aThought);
+});
+
+test("the latest summary stands in the place of what it sums up, and what came after stays", () => {
+  const summary = (seq: number, upToSeq: number, said: string) =>
+    ({ seq, kind: "summary", content: stringifyExact({ text: said, upToSeq }) }) as const;
+  const messages = buildMessages({
+    messages: [
+      { seq: 1, kind: "user", content: '"do"' },
+      { seq: 2, kind: "assistant", content: '[{"type":"tool_use","id":"toolu_1","name":"look"}]' },
+      summary(4, 1, "older"),
+      { seq: 5, kind: "user", content: '"and then?"' },
+      summary(6, 2, "newer"),
+    ],
+    calls: [aRecordedCall()],
+    steers: [],
+  });
+  const said = messages.flatMap(({ content }) => content.map((block) => (block.type === "text" ? block.text : block)));
+  expect(said).toEqual([expect.stringMatching(/^\[Summary of the conversation so far.*\nnewer$/), "and then?"]);
+});
+
 test("a model that said nothing leaves no message behind: the next steer follows what was asked before", () => {
   const messages = buildMessages({
     messages: [
@@ -178,6 +215,7 @@ test("a blank message of a person's is told as one, and does not end the run", (
 
 const text = (said: string): Block => ({ type: "text", text: said });
 const use = (id: string): Block => ({ type: "tool_use", id, name: "look", argsText: "{}" });
+const opaque: Block = { type: "opaque", provider: "test", json: "{}" };
 const result = (toolUseId: string): Block => ({
   type: "tool_result",
   toolUseId,
@@ -240,6 +278,12 @@ test.each<[string, Message[], string]>([
     [user(text("do")), assistant(use("a")), user(result("a")), assistant(use("a")), user(result("a"))],
     "the tool use a occurs twice",
   ],
+  [
+    "ends a message in a thought",
+    [user(text("do")), assistant(text("x"), opaque), user(text("x"))],
+    "message 2 ends in a block for its provider alone",
+  ],
+  ["lets the user think", [user(opaque, text("x"))], "message 1 has a block of the other role"],
   [
     "lets the user use a tool",
     [user(text("do"), use("a")), assistant(text("x")), user(text("x"))],

@@ -57,15 +57,23 @@ function summaryBlock({ text }: Summary): Block {
   return { type: "text", text: `[Summary of the conversation so far; the messages themselves are left out]\n${text}` };
 }
 
+const read = new WeakMap<object, unknown>();
+
+/** What a record says. Each is read once: a record never changes, and a long conversation is built anew for every turn. */
+function readOnce<T>(record: LoggedMessage | UnreadSteer | RecordedCall, text: string): T {
+  if (!read.has(record)) read.set(record, parseExact<T>(text));
+  return read.get(record) as T;
+}
+
 /** A blank message of a person's is still one, but no provider takes a blank text. */
 function textOf(message: LoggedMessage | UnreadSteer): Block {
-  const text = parseExact<string>(message.content);
+  const text = readOnce<string>(message, message.content);
   return { type: "text", text: text.trim() === "" ? "(a blank message)" : text };
 }
 
 function assistantBlocks(message: LoggedMessage, calls: readonly RecordedCall[]): Block[] {
   const argsOf = new Map(calls.map((call) => [call.providerId, call.args]));
-  const blocks = parseExact<StoredBlock[]>(message.content).map((block) =>
+  const blocks = readOnce<StoredBlock[]>(message, message.content).map((block) =>
     block.type === "tool_use" ? { ...block, argsText: argsOf.get(block.id) ?? "{}" } : block,
   );
   // No provider takes a message that ends in thinking: there is nothing that it was thought for.
@@ -76,7 +84,7 @@ function resultOf(call: RecordedCall): Block {
   return {
     type: "tool_result",
     toolUseId: call.providerId,
-    content: call.result === null ? "no result was recorded" : parseExact<string>(call.result),
+    content: call.result === null ? "no result was recorded" : readOnce<string>(call, call.result),
     isError: call.status !== "done",
     code: call.status === "done" ? null : (call.resultCode ?? "unknown"),
   };
@@ -95,24 +103,49 @@ export function findProviderProblem(messages: readonly Message[]): string | unde
     if (index > 0 && messages[index - 1]?.role === role)
       return `messages ${index} and ${index + 1} are both the ${role}'s`;
     if (content.length === 0) return `message ${index + 1} is empty`;
-    if (content.some((block) => block.type === "text" && block.text.trim() === ""))
-      return `message ${index + 1} has a blank text`;
-    const results = content.flatMap((block) => (block.type === "tool_result" ? [block.toolUseId] : []));
-    const uses = content.flatMap((block) => (block.type === "tool_use" ? [block.id] : []));
-    const isAssistants = uses.length > 0 || content.some((block) => block.type === "opaque");
-    if (role === "assistant" ? results.length > 0 : isAssistants)
+    const { uses, results, hasBlankText, hasOpaque, hasTextBeforeResult } = surveyBlocks(content);
+    if (hasBlankText) return `message ${index + 1} has a blank text`;
+    if (role === "assistant" ? results.length > 0 : uses.length > 0 || hasOpaque)
       return `message ${index + 1} has a block of the other role`;
-    if (results.join("\n") !== asked.join("\n")) {
+    if (results.length !== asked.length || results.some((id, at) => id !== asked[at])) {
       return `message ${index + 1} answers [${results.join(", ")}] where [${asked.join(", ")}] was asked`;
     }
     if (content.at(-1)?.type === "opaque") return `message ${index + 1} ends in a block for its provider alone`;
-    const firstText = content.findIndex((block) => block.type === "text");
-    const lastResult = content.findLastIndex((block) => block.type === "tool_result");
-    if (firstText !== -1 && firstText < lastResult) return `message ${index + 1} has text before a result`;
-    const repeated = uses.find((id) => seen.has(id) || uses.indexOf(id) !== uses.lastIndexOf(id));
-    if (repeated !== undefined) return `the tool use ${repeated} occurs twice`;
-    for (const id of uses) seen.add(id);
+    if (hasTextBeforeResult) return `message ${index + 1} has text before a result`;
+    for (const id of uses) {
+      if (seen.has(id)) return `the tool use ${id} occurs twice`;
+      seen.add(id);
+    }
     asked = uses;
   }
   return undefined;
+}
+
+/** What there is in a message, found in one pass: it is done for every message of a conversation at every turn. */
+function surveyBlocks(content: readonly Block[]) {
+  const uses: string[] = [];
+  const results: string[] = [];
+  let hasText = false;
+  let hasBlankText = false;
+  let hasOpaque = false;
+  let hasTextBeforeResult = false;
+  for (const block of content) {
+    switch (block.type) {
+      case "text":
+        hasText = true;
+        hasBlankText ||= block.text.trim() === "";
+        break;
+      case "tool_use":
+        uses.push(block.id);
+        break;
+      case "tool_result":
+        results.push(block.toolUseId);
+        hasTextBeforeResult ||= hasText;
+        break;
+      case "opaque":
+        hasOpaque = true;
+        break;
+    }
+  }
+  return { uses, results, hasBlankText, hasOpaque, hasTextBeforeResult };
 }

@@ -20,7 +20,7 @@ export type Proposal =
 
 /**
  * Puts the tool uses of one turn before the gate, each on its own: denied and invalid ones get their result, gated ones
- * their approval and card, questions theirs, and the rest may run. Nothing is written.
+ * their approval and card, questions theirs, and the rest may run. Nothing is written. Cards show texts through `display`.
  */
 export function proposeCalls(
   uses: readonly ToolUse[],
@@ -28,6 +28,7 @@ export function proposeCalls(
   policy: Policy,
   tools: Tools,
   now: Date,
+  display?: (text: string) => string,
 ): Proposal {
   const calls: NewCall[] = [];
   for (const [position, use] of uses.entries()) {
@@ -49,7 +50,7 @@ export function proposeCalls(
       gateReason: displayText(verdict.reason, 1_000),
       policyVersions: policy.versions,
     } as const;
-    calls.push({ ...call, next: nextOf(call, use, verdict, definition, tools) });
+    calls.push({ ...call, next: nextOf(call, use, verdict, definition, tools, display) });
   }
   return { kind: "calls", calls };
 }
@@ -60,6 +61,7 @@ function nextOf(
   verdict: Verdict,
   definition: Definition,
   tools: Tools,
+  display?: (text: string) => string,
 ): NewCall["next"] {
   const code = codeOfVerdict(verdict);
   if (code !== undefined) {
@@ -72,7 +74,7 @@ function nextOf(
     const question = shownQuestion(tool.question(verdict.args as never));
     return { kind: "question", questionId: uuidv7(), card: questionCard(question), question };
   }
-  const card = approvalCard({ name: use.name, ...call }, tool, verdict);
+  const card = approvalCard({ name: use.name, ...call }, tool, verdict, display);
   return { kind: "approval", approvalId: uuidv7(), card, expiresMs: definition.approvalExpiresMs };
 }
 

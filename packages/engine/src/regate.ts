@@ -57,7 +57,8 @@ export async function regateApprovals(engine: Engine, before: string | undefined
       const call = snapshot.calls.find((one) => one.approval?.id === id && one.approval.status === "pending");
       if (call?.approval == null) continue;
       const definition = await engine.definitionOf(snapshot.definitionId, snapshot.definitionVersion);
-      await engine.commit(supersedeApproval, judgeAgain(engine, snapshot, definition, call, call.approval));
+      const { display } = await engine.scrubberOf(runId);
+      await engine.commit(supersedeApproval, judgeAgain(engine, snapshot, definition, call, call.approval, display));
       judged += 1;
     } catch (error) {
       // Whoever decides on it meets the second look.
@@ -73,6 +74,7 @@ function judgeAgain(
   definition: Definition,
   call: RecordedCall,
   approval: NonNullable<RecordedCall["approval"]>,
+  display: (text: string) => string,
 ): SupersedeApproval {
   const tool = engine.tools.get(call.tool)?.tool;
   const verdict = decide({ tool, name: call.tool, argsText: call.args }, policyOf(snapshot, definition), new Date());
@@ -83,7 +85,7 @@ function judgeAgain(
     policyVersions: snapshot.policyVersions,
     gateRow: verdict.row,
     gateReason: verdict.reason,
-    next: nextOf(verdict, call, approval, definition, tool),
+    next: nextOf(verdict, call, approval, definition, tool, display),
   };
 }
 
@@ -93,6 +95,7 @@ function nextOf(
   approval: NonNullable<RecordedCall["approval"]>,
   definition: Definition,
   tool: Parameters<typeof approvalCard>[1],
+  display: (text: string) => string,
 ): SupersedeApproval["next"] {
   const code = codeOfVerdict(verdict);
   if (code !== undefined)
@@ -106,6 +109,7 @@ function nextOf(
     { name: call.tool, args: call.args, argsHash: call.argsHash, requires: call.requires },
     tool,
     verdict,
+    display,
   );
   return { kind: "ask", approvalId: uuidv7(), card, expiresMs: definition.approvalExpiresMs };
 }

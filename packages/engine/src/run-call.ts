@@ -5,12 +5,14 @@ import type { Tx } from "@countersign/db/connect.ts";
 import { transaction } from "@countersign/db/transaction.ts";
 import { capResult } from "./cap-result.ts";
 import { commitWithin } from "./commit.ts";
+import { isAuditUnavailable } from "./commits/acquire-capability.ts";
 import { beginCall } from "./commits/begin-call.ts";
 import { completeCall } from "./commits/complete-call.ts";
 import type { CallReport, Engine, HeldRun } from "./engine.ts";
 import { insist } from "./insist.ts";
 import type { RecordedCall } from "./run-snapshot.ts";
 import { contextOf, hasEarlierAttempt, limitMsOf, runTool, startLimit, timedOut } from "./run-tool.ts";
+import { scrubResult } from "./scrub.ts";
 import { beginWithSecondLook, type Start } from "./second-look.ts";
 import { askAnew, becomeUnknown, complete, recordAttempt, refuse, reportOf, transitionOf } from "./settle-call.ts";
 import { checkToolResult } from "./tool-result.ts";
@@ -67,9 +69,14 @@ async function startCall(
     const reason = `invalid_args:${checked.path}`;
     return { kind: "refused", verdict: { verdict: "invalid", row: "2", reason, detail: checked.detail } };
   }
-  return await beginWithSecondLook(held, call, registered, engine.sql, (transition) =>
-    insist(held.abort.signal, () => engine.commit(beginCall, transition)),
-  );
+  try {
+    return await beginWithSecondLook(held, call, registered, engine.sql, (transition) =>
+      insist(held.abort.signal, () => engine.commit(beginCall, transition)),
+    );
+  } catch (error) {
+    if (isAuditUnavailable(error)) return { kind: "audit_unavailable" };
+    throw error;
+  }
 }
 
 /** The tool's writes, its re-check and its result are one transaction: exactly once, never unknown. */
@@ -84,6 +91,8 @@ async function runInTransaction(
   // The rollback has to wait for the statement under way, so that may not take for ever either.
   const bounds = limitMs === undefined ? {} : { statementTimeoutMs: Math.max(limitMs, leastStatementMs) };
   try {
+    // Before the transaction: inside, it would wait for a second connection while it holds one.
+    const scrub = await insist(held.abort.signal, () => engine.scrubberOf(held.hold.runId));
     return await insist(held.abort.signal, () =>
       transaction(
         engine.sql,
@@ -92,7 +101,8 @@ async function runInTransaction(
             commitWithin(tx, beginCall, transition),
           );
           if (start.kind !== "begun") throw new NotBegun(start);
-          const result = checkToolResult(await executeWithin(tx, held, call, tool, start.args));
+          const returned = checkToolResult(await executeWithin(tx, held, call, tool, start.args));
+          const result = scrubResult(scrub, returned);
           if (result.kind !== "done") throw new Undone(result);
           const { content, blob } = await capResult(tx, held.snapshot.workspaceId, result.content);
           const transition = transitionOf(held, call, { status: "done", content, blob });
@@ -103,6 +113,7 @@ async function runInTransaction(
     );
   } catch (error) {
     if (error instanceof NotBegun) return await notBegun(engine, held, call, registered, error.start);
+    if (isAuditUnavailable(error)) return await notBegun(engine, held, call, registered, { kind: "audit_unavailable" });
     if (error instanceof Undone)
       return await recordAttempt(engine, held, call, { code: "error", ...error.result, kind: "failed" });
     if (held.abort.signal.aborted) return { callId: call.id, kind: "lost" };
@@ -167,6 +178,12 @@ async function notBegun(
       return { callId: call.id, kind: start.kind };
     case "settled":
       return { callId: call.id, kind: "settled", hasNews: true };
+    case "audit_unavailable":
+      return await refuse(engine, held, call, {
+        status: "failed",
+        content: `${call.tool} was not run: the audit of ${call.requires.join(", ")} cannot be written at the moment, so no credential is given out. Reading goes on; try again later.`,
+        code: "audit_unavailable",
+      });
     case "ask":
       if (hasEarlierAttempt(held, call))
         return await becomeUnknown(engine, held, call, "a further attempt needs a person's word");

@@ -122,7 +122,15 @@ test("a tool opens the credential it required, and no other", async () => {
   await driveRun(engine, runId);
   expect(await outcomeOf(sql, runId)).toBe("completed: ok 6 act does not require shell");
   const [call] = await sql<{ id: string }[]>`select id from tool_calls where run_id = ${runId}`;
-  expect(asked).toEqual([{ workspaceId: world.workspaceId, runId, callId: call?.id, capability: "mail.send" }]);
+  expect(asked).toEqual([
+    {
+      workspaceId: world.workspaceId,
+      runId,
+      callId: call?.id,
+      capability: "mail.send",
+      renew: expect.any(Function) as unknown,
+    },
+  ]);
 });
 
 test("a credential that cannot be had is a failed result in words, even for a tool whose effect can happen only once", async () => {

@@ -1,4 +1,5 @@
 import { transaction } from "@countersign/db/transaction.ts";
+import { acquireCapability, isAuditUnavailable } from "./commits/acquire-capability.ts";
 import { CapabilityRefused, type Engine, type HeldRun } from "./engine.ts";
 import type { RecordedCall } from "./run-snapshot.ts";
 import { checkToolResult } from "./tool-result.ts";
@@ -28,9 +29,13 @@ export async function runTool(
 ): Promise<Attempt> {
   const limit = startLimit(held, tool);
   const { signal } = limit;
-  const attempt = settleAttempt(tool, attemptTool(engine, held, call, tool, args, signal), signal, (error) => {
-    engine.report({ kind: "tool.failed", runId: held.hold.runId, tool: call.tool, error });
-  });
+  const handles = lendHandles(engine, held, call);
+  const attempt = settleAttempt(
+    tool,
+    attemptTool(engine, held, call, tool, args, { ...handles, signal }),
+    { ...handles, signal },
+    (error) => engine.report({ kind: "tool.failed", runId: held.hold.runId, tool: call.tool, error }),
+  );
   try {
     const result = await Promise.race([attempt, endOfPatience(signal)]);
     if (result !== undefined && !(signal.aborted && result.kind === "failed")) return result;
@@ -78,6 +83,52 @@ export function timedOut(call: RecordedCall, { seconds }: Limit): ToolResult {
   };
 }
 
+/** The credentials of one attempt; `wasUsed` says whether any of them was given out. */
+function lendHandles(
+  engine: Engine,
+  held: HeldRun,
+  call: RecordedCall,
+): Pick<OutsideContext, "acquire"> & { wasUsed(): boolean } {
+  let wasUsed = false;
+  return {
+    wasUsed: () => wasUsed,
+    async acquire(capability) {
+      if (!call.requires.includes(capability))
+        throw new CapabilityRefused(`${call.tool} does not require ${capability}`);
+      const handle = await engine.openCapability({
+        workspaceId: held.snapshot.workspaceId,
+        runId: held.hold.runId,
+        callId: call.id,
+        capability,
+        renew: () => renewCapability(engine, held, call, capability),
+      });
+      return {
+        use: (body) =>
+          handle.use((secret) => {
+            wasUsed = true;
+            return body(secret);
+          }),
+      };
+    },
+  };
+}
+
+/** Acquires a capability again for a call under way, in a commit with its own audit row. */
+async function renewCapability(
+  engine: Engine,
+  { hold }: HeldRun,
+  { id: callId }: RecordedCall,
+  capability: string,
+): Promise<"renewed" | "refused" | "audit_unavailable"> {
+  try {
+    const { kind } = await engine.commit(acquireCapability, { ...hold, callId, capability });
+    return kind === "acquired" || kind === "renewed" ? "renewed" : "refused";
+  } catch (error) {
+    if (isAuditUnavailable(error)) return "audit_unavailable";
+    throw error;
+  }
+}
+
 /** Asks first whether an interrupted attempt happened, where the tool can tell. */
 async function attemptTool(
   engine: Engine,
@@ -85,16 +136,11 @@ async function attemptTool(
   call: RecordedCall,
   tool: OutsideTool,
   args: unknown,
-  signal: AbortSignal,
+  { acquire, signal }: Pick<OutsideContext, "acquire" | "signal">,
 ): Promise<ToolResult> {
   const context: OutsideContext = {
     ...contextOf(held, call, signal),
-    acquire: async (capability) => {
-      if (!call.requires.includes(capability))
-        throw new CapabilityRefused(`${call.tool} does not require ${capability}`);
-      const { workspaceId } = held.snapshot;
-      return await engine.openCapability({ workspaceId, runId: held.hold.runId, callId: call.id, capability });
-    },
+    acquire,
     read: (body) => transaction(engine.sql, body, { isReadOnly: true }),
   };
   if (hasEarlierAttempt(held, call) && tool.effect !== "read-only" && tool.verify !== undefined) {
@@ -119,14 +165,18 @@ function isSaidAgain(call: RecordedCall): boolean {
 async function settleAttempt(
   tool: Tool,
   attempt: Promise<ToolResult>,
-  signal: AbortSignal,
+  { signal, wasUsed }: { readonly signal: AbortSignal; wasUsed(): boolean },
   report: (error: unknown) => void,
 ): Promise<ToolResult | undefined> {
   try {
     return checkToolResult(await attempt);
   } catch (error) {
     if (signal.aborted) return undefined;
-    if (error instanceof CapabilityRefused) return { kind: "failed", code: "error", content: error.message };
+    if (error instanceof CapabilityRefused) {
+      // Refused at its first use, nothing has happened; after one that began, nobody can tell how far that came.
+      if (tool.effect === "once" && wasUsed()) return unknown(`it was refused in the middle: ${error.message}`);
+      return { kind: "failed", code: "error", content: error.message };
+    }
     report(error);
     // The error's own text may quote URLs, headers and inputs, so it is not passed on.
     const what = "the tool failed with an error of its own";

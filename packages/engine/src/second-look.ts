@@ -12,6 +12,8 @@ import type { RegisteredTool } from "./tools.ts";
 export type Start =
   | { readonly kind: "begun"; readonly args: unknown }
   | { readonly kind: "refused" | "ask"; readonly verdict: Verdict }
+  /** The audit cannot be written, so nothing that needs a credential starts. */
+  | { readonly kind: "audit_unavailable" }
   | { readonly kind: "held" | "lost" | "settled" };
 
 /**

@@ -14,6 +14,7 @@ import { insist } from "./insist.ts";
 import { policyOf } from "./policy.ts";
 import type { RecordedCall } from "./run-snapshot.ts";
 import { type Attempt, hasEarlierAttempt } from "./run-tool.ts";
+import { scrubResult } from "./scrub.ts";
 import type { RegisteredTool } from "./tools.ts";
 
 /** Settles a call that may not start. An earlier attempt may have done it: refusing a further one does not undo that. */
@@ -36,6 +37,7 @@ export async function askAnew(
   { tool, definitionHash }: RegisteredTool,
   verdict: Verdict,
 ): Promise<CallReport> {
+  const { display } = await insist(held.abort.signal, () => engine.scrubberOf(held.hold.runId));
   const outcome = await insist(held.abort.signal, () =>
     engine.commit(requestApprovals, {
       ...held.hold,
@@ -45,6 +47,7 @@ export async function askAnew(
         { name: call.tool, args: call.args, argsHash: call.argsHash, requires: call.requires },
         tool,
         verdict,
+        display,
       ),
       gateRow: verdict.row,
       gateReason: verdict.reason,
@@ -58,7 +61,7 @@ export async function askAnew(
   return { callId: call.id, kind: "settled", change: { status: "waiting", waitsOn: "approval" }, ...newsOf(outcome) };
 }
 
-/** Records what an attempt came to: its result, capped, or that nobody can tell. */
+/** Records what an attempt came to: its result, without secrets and capped, or that nobody can tell. */
 export async function recordAttempt(
   engine: Engine,
   held: HeldRun,
@@ -66,12 +69,13 @@ export async function recordAttempt(
   attempt: Attempt,
 ): Promise<CallReport> {
   if (attempt.kind === "abandoned") return { callId: call.id, kind: "lost" };
-  if (attempt.kind === "unknown") return await becomeUnknown(engine, held, call, attempt.content);
+  const result = scrubResult(await insist(held.abort.signal, () => engine.scrubberOf(held.hold.runId)), attempt);
+  if (result.kind === "unknown") return await becomeUnknown(engine, held, call, result.content);
   const { content, blob } = await insist(held.abort.signal, () =>
-    capResult(engine.sql, held.snapshot.workspaceId, attempt.content),
+    capResult(engine.sql, held.snapshot.workspaceId, result.content),
   );
-  const code = attempt.kind === "failed" ? (attempt.code ?? "error") : undefined;
-  return await complete(engine, held, call, { status: attempt.kind, content, blob, code });
+  const code = result.kind === "failed" ? (result.code ?? "error") : undefined;
+  return await complete(engine, held, call, { status: result.kind, content, blob, code });
 }
 
 /** How a call is settled, before it is put into a commit. */
@@ -145,13 +149,14 @@ export async function becomeUnknown(
   const verdict = decide({ tool, name: call.tool, argsText: call.args }, policy, new Date());
   const onCard = { name: call.tool, args: call.args, argsHash: call.argsHash, requires: call.requires };
   const result = stringifyExact(`unknown whether it happened: ${known}`);
+  const { display } = await insist(held.abort.signal, () => engine.scrubberOf(held.hold.runId));
   const outcome = await insist(held.abort.signal, () =>
     engine.commit(markUnknown, {
       ...held.hold,
       callId: call.id,
       result,
       approvalId: uuidv7(),
-      card: outcomeCard(onCard, tool, verdict, known),
+      card: outcomeCard(onCard, tool, verdict, known, display),
     }),
   );
   if (outcome.kind === "lease_lost") {

@@ -1,3 +1,4 @@
+import { askModel } from "./ask-model.ts";
 import { type Cut, type ContextSize, cutOf, dueCut, partUpTo } from "./compaction.ts";
 import { recordSummary } from "./commits/record-summary.ts";
 import type { Engine, HeldRun } from "./engine.ts";
@@ -5,7 +6,6 @@ import { EngineError } from "./engine-error.ts";
 import { stringifyExact } from "./exact-text.ts";
 import { insist } from "./insist.ts";
 import type { Message, ModelRequest } from "./model.ts";
-import { checkReply } from "./model-reply.ts";
 import { type Summary, buildMessages, latestSummary } from "./prompt.ts";
 import type { RunSnapshot } from "./run-snapshot.ts";
 
@@ -78,16 +78,14 @@ async function askForSummary(
   const older = buildMessages(partUpTo(snapshot, cut));
   const focus = cut.focus === undefined ? "" : `\nAbove all, keep: ${cut.focus}`;
   const ask = async (messages: readonly Message[]) =>
-    checkReply(
-      await engine.model(
-        {
-          ...request,
-          messages: withUserText(messages, `${instruction}${focus}`),
-          maxOutputTokens: Math.max(request.maxOutputTokens, leastSummaryTokens),
-        },
-        abort.signal,
-      ),
-      new Set(),
+    askModel(
+      engine,
+      {
+        ...request,
+        messages: withUserText(messages, `${instruction}${focus}`),
+        maxOutputTokens: Math.max(request.maxOutputTokens, leastSummaryTokens),
+      },
+      { signal: abort.signal, usedIds: new Set() },
     );
   const reply = await ask(older).catch((error: unknown) => {
     if (!(error instanceof EngineError && error.code === "prompt_too_long")) throw error;

@@ -1,3 +1,4 @@
+import { askModel } from "./ask-model.ts";
 import { failRun } from "./commits/fail-run.ts";
 import { type RecordTurn, recordTurn } from "./commits/record-turn.ts";
 import type { Engine, HeldRun } from "./engine.ts";
@@ -5,7 +6,6 @@ import { EngineError } from "./engine-error.ts";
 import { displayText, stringifyExact } from "./exact-text.ts";
 import { insist } from "./insist.ts";
 import type { ModelReply, ModelRequest } from "./model.ts";
-import { checkReply } from "./model-reply.ts";
 import { advertisedTools, policyOf } from "./policy.ts";
 import { buildMessages, findProviderProblem } from "./prompt.ts";
 import { proposeCalls } from "./propose.ts";
@@ -34,7 +34,8 @@ export async function takeTurn(engine: Engine, held: HeldRun): Promise<TurnRepor
   const { snapshot } = held;
   const policy = policyOf(snapshot, definition);
   const uses = reply.content.filter((block) => block.type === "tool_use");
-  const proposal = proposeCalls(uses, definition, policy, engine.tools, new Date());
+  const { display } = await insist(abort.signal, () => engine.scrubberOf(snapshot.id));
+  const proposal = proposeCalls(uses, definition, policy, engine.tools, new Date(), display);
   if (proposal.kind === "held") return { kind: "held" };
 
   const text = reply.content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
@@ -79,17 +80,18 @@ async function ask(engine: Engine, held: HeldRun): Promise<Asked> {
   if (due.kind === "stale" || due.kind === "lost") return due;
   const shorter = due.kind === "recorded" ? requestOf(engine, held) : request;
   try {
-    return { kind: "said", reply: await askModel(engine, held, shorter) };
+    return { kind: "said", reply: await askShown(engine, held, shorter) };
   } catch (error) {
     if (!(error instanceof EngineError && error.code === "prompt_too_long")) throw error;
     const forced = await summarizeIfDue(engine, held, shorter, true);
     if (forced.kind === "none") throw error;
     if (forced.kind !== "recorded") return forced;
-    return { kind: "said", reply: await askModel(engine, held, requestOf(engine, held)) };
+    return { kind: "said", reply: await askShown(engine, held, requestOf(engine, held)) };
   }
 }
 
-async function askModel(
+/** Asks the model, and shows what it says to whoever watches while it says it. */
+async function askShown(
   engine: Engine,
   { snapshot, hold, abort }: HeldRun,
   request: ModelRequest,
@@ -97,16 +99,15 @@ async function askModel(
   const problem = findProviderProblem(request.messages);
   if (problem !== undefined)
     throw new EngineError("invalid_prompt", `The conversation of this run is not one a provider accepts: ${problem}`);
-  const createScrub = engine.createDeltaScrub;
   const deltas = streamDeltas({
     sql: engine.sql,
     hold,
     turn: snapshot.turns,
-    createScrub: createScrub && (() => createScrub(hold.runId)),
+    createScrub: async () => (await engine.scrubberOf(hold.runId)).createStream(),
   });
   try {
-    const reply = await engine.model(request, abort.signal, deltas.push);
-    return checkReply(reply, new Set(snapshot.calls.map((call) => call.providerId)));
+    const usedIds = new Set(snapshot.calls.map((call) => call.providerId));
+    return await askModel(engine, request, { signal: abort.signal, usedIds, onDelta: deltas.push });
   } finally {
     await deltas.end();
   }
@@ -129,8 +130,9 @@ async function failWith(engine: Engine, held: HeldRun, error: unknown): Promise<
   // Only texts of our own are shown: a provider's may quote its request.
   const reason =
     error instanceof EngineError ? error.message : "the model could not be asked; the operator's log says why";
+  const scrub = await insist(held.abort.signal, () => engine.scrubberOf(held.hold.runId));
   const outcome = await insist(held.abort.signal, () =>
-    engine.commit(failRun, { ...held.hold, reason: `error: ${displayText(reason, 2_000)}` }),
+    engine.commit(failRun, { ...held.hold, reason: `error: ${displayText(scrub.text(reason), 2_000)}` }),
   );
   return { kind: outcome.kind === "failed" ? "ended" : "lost" };
 }

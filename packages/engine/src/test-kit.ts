@@ -118,11 +118,14 @@ async function runOnce(
   const engine = createEngine({
     sql,
     tools,
-    model: createScriptedModel({ [spec.name]: ({ turn }) => (turn === 0 ? { use: [{ tool: tool.name, args }] } : { say: "done" }) }),
+    model: createScriptedModel({
+      [spec.name]: ({ turn }) => (turn === 0 ? { use: [{ tool: tool.name, args }] } : { say: "done" }),
+    }),
     report: (event) => events.push(event),
     openCapability: async ({ capability }) => {
       const secret = secrets[capability];
-      if (secret === undefined) throw new CapabilityRefused(`capability denied: ${capability}; the test gives no secret for it`);
+      if (secret === undefined)
+        throw new CapabilityRefused(`capability denied: ${capability}; the test gives no secret for it`);
       return { use: (body) => body(secret) };
     },
   });

@@ -6,6 +6,7 @@ export const resultCodes = [
   "already_denied",
   "policy_denied",
   "capability_denied",
+  "audit_unavailable",
   "tool_off",
   "tool_not_available",
   "invalid_args",

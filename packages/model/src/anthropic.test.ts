@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { CapabilityRefused } from "@countersign/engine/engine.ts";
 import { EngineError } from "@countersign/engine/engine-error.ts";
 import type { Block, ModelReply } from "@countersign/engine/model.ts";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -150,6 +151,21 @@ describe("thinking", () => {
     expect(server.requests[0]?.messages[1]?.content).toEqual([{ type: "text", text: "well" }]);
   });
 
+  test("whose beginning a summary stands for goes on without: with a budget the API wants the thought it began with", async () => {
+    const models = new Map([["claude-test", { thinking: { type: "enabled", budget_tokens: 2_000 } as const }]]);
+    const { server, model } = await aTestModel(() => ok, { models });
+    const use = (id: string): Block => ({ type: "tool_use", id, name: "kb.read", argsText: "{}" });
+    const chain = [assistant(use("a")), user(resultOf("a")), assistant(use("b")), user(resultOf("b"), text("hurry"))];
+    await model(aRequest({ messages: [user(text("a summary")), ...chain] }), never);
+    expect(server.requests[0]).toMatchObject({ max_tokens: 500, thinking: { type: "disabled" } });
+    await model(
+      aRequest({ messages: [user(text("a summary")), ...chain, assistant(text("well")), user(text("go on"))] }),
+      never,
+    );
+    expect(server.requests[1]).toMatchObject({ thinking: { type: "enabled" } });
+    expect(server.rejections).toEqual([]);
+  });
+
   test("with a budget takes nothing from the room for the answer", async () => {
     const models = new Map([["claude-test", { thinking: { type: "enabled", budget_tokens: 2_000 } as const }]]);
     const { server, model } = await aTestModel(() => ok, { models });
@@ -291,6 +307,22 @@ describe("a refusal", () => {
     expect(server.requests).toEqual([]);
   });
 
+  test("of the capability is told in its own words", async () => {
+    const withKey = () => Promise.reject(new CapabilityRefused("nobody stored a key for llm.anthropic"));
+    const { model } = await aTestModel(() => ok, { withKey });
+    await expect(model(aRequest(), never)).rejects.toMatchObject({
+      code: "model_refused",
+      message: "The model's key cannot be had: nobody stored a key for llm.anthropic",
+    });
+  });
+
+  test("a fault of our own is not taken for the provider's", async () => {
+    const fault = new RangeError("a bug");
+    const { model, events } = await aTestModel(() => ok, { withKey: () => Promise.reject(fault) });
+    await expect(model(aRequest(), never)).rejects.toBe(fault);
+    expect(events).toEqual([]);
+  });
+
   test("a redirect is not followed: nothing reaches whom it names", async () => {
     const { server } = await aTestModel(() => ok);
     const redirecting = createServer((_request, response) =>
@@ -329,7 +361,7 @@ describe("an abort", () => {
       retry: { forMs: 600_000, firstMs: 60_000, maxMs: 60_000 },
       report: () => abort.abort(reason),
     });
-    await expect(model(aRequest(), abort.signal)).rejects.toMatchObject({ name: "AbortError" });
+    await expect(model(aRequest(), abort.signal)).rejects.toBe(reason);
     expect(server.requests).toHaveLength(1);
   });
 
@@ -379,6 +411,14 @@ describe("usage", () => {
   });
 });
 
+test("another run of the same definition reads its instructions and tools from the cache", async () => {
+  const { server, model } = await aTestModel(() => ok);
+  const system = "be brief. ".repeat(1_000);
+  await model(aRequest({ system }), never);
+  await model(aRequest({ system, messages: [user(text("something else"))] }), never);
+  expect(server.charges[1]?.cache_read_input_tokens).toBeGreaterThan(2_500);
+});
+
 test("text that is no Unicode is made so: the API refuses the whole request for one half of a pair", async () => {
   const { server, model } = await aTestModel(() => ok);
   const use: Block = {
@@ -392,6 +432,17 @@ test("text that is no Unicode is made so: the API refuses the whole request for 
   expect(server.rejections).toEqual([]);
   expect(server.bodies[0]).toContain("half \ufffd, whole \ud83d\ude42");
   expect(server.bodies[0]).toContain('{"\ufffd":"\ufffd","b\\\\ud800":"\\u0000"}');
+});
+
+test("a tool whose arguments are no plain object is told of in words", async () => {
+  const { server, model } = await aTestModel(() => ok);
+  const schemas = [{ anyOf: [{ type: "object" }] }, { type: "object", oneOf: [] }, { type: "string" }, {}];
+  const tools = schemas.map((inputSchema, n) => ({ name: `odd.${n}`, description: "odd", inputSchema }));
+  await model(aRequest({ tools }), never);
+  expect(server.rejections).toEqual([]);
+  expect(server.requests[0]?.tools?.map(({ description }) => description)).toEqual(
+    schemas.map((schema) => `odd\nIts arguments, as JSON Schema: ${JSON.stringify(schema)}`),
+  );
 });
 
 test("a result without a word says what it is", async () => {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Anthropic } from "@anthropic-ai/sdk";
 import type { MessageCreateParamsStreaming } from "@anthropic-ai/sdk/resources/messages";
+import { CapabilityRefused } from "@countersign/engine/engine.ts";
 import { EngineError } from "@countersign/engine/engine-error.ts";
 import type { Delta, Model, ModelReply, ModelRequest } from "@countersign/engine/model.ts";
 import { buildRequest, withoutLoneSurrogates } from "./build-request.ts";
@@ -44,13 +45,13 @@ const headersTimeoutMs = 300_000;
  */
 export function createAnthropicModel(options: AnthropicOptions): Model {
   const { host } = new URL(options.baseUrl);
-  const isUnpriced = new Set<string>();
+  const unpriced = new Set<string>();
 
   function costOf(model: string, reply: ReadReply): number {
     const prices = options.models.get(model)?.prices;
     if (prices !== undefined) return costMicrosOf(reply.tokens, prices);
-    if (!isUnpriced.has(model)) options.report({ kind: "model.price_unknown", model });
-    isUnpriced.add(model);
+    if (!unpriced.has(model)) options.report({ kind: "model.price_unknown", model });
+    unpriced.add(model);
     return 0;
   }
 
@@ -67,6 +68,8 @@ export function createAnthropicModel(options: AnthropicOptions): Model {
         return replyOf(request, reply, costOf(request.model, reply), host);
       } catch (thrown) {
         signal.throwIfAborted();
+        if (thrown instanceof CapabilityRefused)
+          throw new EngineError("model_refused", `The model's key cannot be had: ${thrown.message}`);
         const failure = failureOf(thrown, host, Date.now());
         if (failure === undefined) throw thrown;
         if (!failure.isPassing) throw failure.error;
@@ -80,7 +83,8 @@ export function createAnthropicModel(options: AnthropicOptions): Model {
           );
         }
         options.report({ kind: "model.retried", runId: request.runId, attempt, waitMs, reason: message });
-        await delay(waitMs, undefined, { signal });
+        // An abort ends the wait; it is met at the beginning of the next attempt.
+        await delay(waitMs, undefined, { signal }).catch(() => undefined);
       }
     }
   };
@@ -107,8 +111,7 @@ async function send(
   const advertised = new Map(request.tools.map(({ name }) => [apiNameOf(name), name]));
   const events = await client.messages.create(params, { signal });
   const reply = await readReply(events, (apiName) => toolNameOf(apiName, advertised), onDelta);
-  // The SDK ends a stream that was aborted as if it were whole.
-  signal.throwIfAborted();
+  // So ends, without an error, a stream that was aborted, too.
   if (reply === undefined) throw new StreamCut();
   return reply;
 }

@@ -28,8 +28,9 @@ export function buildRequest(
   const tools = request.tools.map(toolOf);
   const lastTool = tools.at(-1);
   if (system === undefined && lastTool !== undefined) tools[tools.length - 1] = { ...lastTool, ...cacheable };
+  const thinks = thinking?.type === "enabled" && !startsWithThought(request.messages) ? unthinking : thinking;
   // What the model thinks counts as output, and is to take nothing from its answer.
-  const budget = thinking?.type === "enabled" ? thinking.budget_tokens : 0;
+  const budget = thinks?.type === "enabled" ? thinks.budget_tokens : 0;
   return {
     model: request.model,
     max_tokens: request.maxOutputTokens + budget,
@@ -37,16 +38,37 @@ export function buildRequest(
     messages: markLastUsers(request.messages.map(messageOf)),
     ...(system === undefined ? {} : { system }),
     ...(tools.length === 0 ? {} : { tools }),
-    ...(thinking === undefined ? {} : { thinking }),
+    ...(thinks === undefined ? {} : { thinking: thinks }),
   };
+}
+
+const unthinking: ThinkingConfigParam = { type: "disabled" };
+
+/**
+ * Whether the chain of calls that the last message answers began with a thought, as the API requires where a budget for
+ * thinking is set. A summary may stand in the place of that beginning; the chain then goes on without thinking.
+ */
+function startsWithThought(messages: readonly Message[]): boolean {
+  const answers = (message: Message | undefined) =>
+    message?.content.some(({ type }) => type === "tool_result") === true;
+  let at = messages.length - 1;
+  if (!answers(messages[at])) return true;
+  while (answers(messages[at])) at -= 2;
+  const [first] = messages[at + 1]?.content ?? [];
+  return first?.type === "opaque" && first.provider === providerName;
 }
 
 function systemOf({ system }: ModelRequest): TextBlockParam[] | undefined {
   return system.trim() === "" ? undefined : [{ type: "text", text: system, ...cacheable }];
 }
 
+/** The API takes the schema of an object only; of any other the model is told in words, and the gate checks it. */
 function toolOf({ name, description, inputSchema }: ModelRequest["tools"][number]): Tool {
-  return { name: apiNameOf(name), description, input_schema: inputSchema as Tool.InputSchema };
+  const schema = inputSchema as Tool.InputSchema;
+  if (schema.type === "object" && !["anyOf", "oneOf", "allOf"].some((key) => key in schema))
+    return { name: apiNameOf(name), description, input_schema: schema };
+  const told = `${description}\nIts arguments, as JSON Schema: ${JSON.stringify(schema)}`;
+  return { name: apiNameOf(name), description: told, input_schema: { type: "object" } };
 }
 
 function messageOf({ role, content }: Message): { role: Message["role"]; content: ContentBlockParam[] } {

@@ -30,7 +30,11 @@ export function reportAttempts(report: (attempt: ToolAttempt) => void): Decorato
 }
 
 /** Lets each workspace attempt a tool at most `most` times within `windowMs`, in this process; more fail, not carried out. */
-export function limitAttempts(most: number, windowMs: number, now: () => number = performance.now.bind(performance)): Decorator {
+export function limitAttempts(
+  most: number,
+  windowMs: number,
+  now: () => number = performance.now.bind(performance),
+): Decorator {
   return (next, { name }) => {
     const windows = new Map<string, { from: number; used: number }>();
     return async (args, context) => {

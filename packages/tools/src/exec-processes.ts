@@ -32,7 +32,7 @@ const killPatienceMs = 1_500;
 export async function endProcesses(command: CommandProcesses): Promise<number> {
   const deadline = performance.now() + killPatienceMs;
   kill(-command.group);
-  for (let quiet = 0; ; ) {
+  for (let quiet = 0; ;) {
     const left = findProcesses(command);
     quiet = left.length === 0 ? quiet + 1 : 0;
     // A process can be born while the list is read, so one empty look is not enough.
@@ -44,7 +44,7 @@ export async function endProcesses(command: CommandProcesses): Promise<number> {
 }
 
 /** The processes of a command that run now. Empty where the system has no /proc. */
-export function findProcesses(command: CommandProcesses): number[] {
+function findProcesses(command: CommandProcesses): number[] {
   return listProcesses()
     .filter((entry) => isOf(entry, command))
     .map(({ pid }) => pid);
@@ -53,7 +53,7 @@ export function findProcesses(command: CommandProcesses): number[] {
 /** Adds what now runs below the shell, or below anything seen before, to `seen`. */
 export function noteDescendants(shell: number, seen: Map<number, string>): void {
   const entries = listProcesses();
-  for (let grew = true; grew; ) {
+  for (let grew = true; grew;) {
     grew = false;
     for (const { pid, parent, startedAt } of entries) {
       if (seen.has(pid) || (parent !== shell && !seen.has(parent))) continue;
@@ -116,10 +116,14 @@ function kill(pid: number): void {
 function listProcesses(): ProcessEntry[] {
   return list().flatMap((pid) => {
     // The name, in parentheses, may hold anything, so what follows is counted from its end.
-    const fields = read(pid, "stat").replace(/^[^]*\)\s/, "").split(" ");
+    const fields = read(pid, "stat")
+      .replace(/^[^]*\)\s/, "")
+      .split(" ");
     const [state, parent, group, session] = fields;
     if (state === undefined || state === "" || state === "Z" || state === "X") return [];
-    return [{ pid, parent: Number(parent), group: Number(group), session: Number(session), startedAt: fields[19] ?? "" }];
+    return [
+      { pid, parent: Number(parent), group: Number(group), session: Number(session), startedAt: fields[19] ?? "" },
+    ];
   });
 }
 

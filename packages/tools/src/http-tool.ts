@@ -27,7 +27,7 @@ const answer = z.discriminatedUnion("kind", [
  */
 export function httpTool(declared: HttpToolDeclaration): Tool {
   const { name, description, url, effect, signedBy, timeoutMs } = declared;
-  const schema = z.fromJSONSchema(declared.schema as Parameters<typeof z.fromJSONSchema>[0]) as z.ZodType<Arguments>;
+  const schema = z.fromJSONSchema(declared.schema) as z.ZodType<Arguments>;
   const isReading = effect === "read-only";
   return defineTool<Arguments>({
     name,

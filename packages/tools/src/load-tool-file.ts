@@ -17,7 +17,9 @@ export async function loadToolFile(path: string): Promise<LoadedTools> {
   const exported = await importModule(path);
   const unknown = Object.keys(exported).filter((name) => !known.has(name));
   if (unknown.length > 0)
-    throw new ToolsError(`${path} exports ${unknown.join(", ")}; a module of tools exports only ${[...known].join(", ")}`);
+    throw new ToolsError(
+      `${path} exports ${unknown.join(", ")}; a module of tools exports only ${[...known].join(", ")}`,
+    );
   const { tools, decorators = [], capabilities = [] } = exported;
   if (!isList(tools, isObject)) throw new ToolsError(`${path} has to export tools, a list of what defineTool returns`);
   if (!isList(decorators, (one) => typeof one === "function"))

@@ -12,8 +12,7 @@ const longestLocalPart = 64;
  */
 export function findAddressFault(text: string): string | undefined {
   const shown = `"${text.slice(0, 80).replace(/[^\x20-\x7e]/gu, (odd) => `\\u{${hexOf(odd)}}`)}"`;
-  if (text.length > longestAddress)
-    return `${shown} is longer than the ${longestAddress} characters of an address`;
+  if (text.length > longestAddress) return `${shown} is longer than the ${longestAddress} characters of an address`;
   const odd = /[^\x21-\x7e]/u.exec(text)?.[0];
   if (odd !== undefined) {
     return `${shown} holds the character U+${hexOf(odd).padStart(4, "0")}; an address is plain ASCII without spaces (write international domains with xn--)`;

@@ -64,11 +64,7 @@ describe.each([
       { RCPT: "451 4.3.0 later" },
       { fault: "recipients_refused", status: { reply: 451, enhanced: "4.3.0" } },
     ],
-    [
-      "DATA is refused",
-      { DATA: "554 no" },
-      { fault: "message_refused", status: { reply: 554, enhanced: undefined } },
-    ],
+    ["DATA is refused", { DATA: "554 no" }, { fault: "message_refused", status: { reply: 554, enhanced: undefined } }],
     [
       "the server closes with 421",
       { MAIL: "421 4.3.2 closing" },
@@ -82,40 +78,31 @@ describe.each([
     ["the server falls silent at AUTH", { AUTH: "silence" }, { fault: "timeout" }],
     ["the server falls silent at RCPT", { RCPT: "silence" }, { fault: "timeout" }],
     ["the server falls silent at DATA", { DATA: "silence" }, { fault: "timeout" }],
-  ])(
-    "has sent nothing when, before it asks for the message, %s",
-    async (_what, answers, expected) => {
-      const { outcome, received } = await deliverTo({ answers: { ...base, ...answers } });
-      expect(outcome).toMatchObject({ kind: "not_sent", ...expected });
-      expect(received).not.toContain("hello");
-    },
-  );
+  ])("has sent nothing when, before it asks for the message, %s", async (_what, answers, expected) => {
+    const { outcome, received } = await deliverTo({ answers: { ...base, ...answers } });
+    expect(outcome).toMatchObject({ kind: "not_sent", ...expected });
+    expect(received).not.toContain("hello");
+  });
 
   test.each<[string, SmtpScript["answers"], DeliveryOutcome]>([
     ["a drop", { end: "drop" }, { kind: "unknown", fault: "unreachable" }],
     ["silence", { end: "silence" }, { kind: "unknown", fault: "timeout" }],
     ["nonsense", { end: "hello?" }, { kind: "unknown", fault: "bad_answer" }],
     ["asking for it again", { end: "354 go ahead" }, { kind: "unknown", fault: "bad_answer" }],
-  ])(
-    "KN33: after the message, %s instead of an answer leaves it unknown",
-    async (_what, answers, expected) => {
-      const { outcome, received } = await deliverTo({ answers: { ...base, ...answers } });
-      expect(received).toContain("hello");
-      expect(outcome).toEqual(expected);
-    },
-  );
+  ])("KN33: after the message, %s instead of an answer leaves it unknown", async (_what, answers, expected) => {
+    const { outcome, received } = await deliverTo({ answers: { ...base, ...answers } });
+    expect(received).toContain("hello");
+    expect(outcome).toEqual(expected);
+  });
 
   test.each([
     ["554 5.6.0 spam", { reply: 554, enhanced: "5.6.0" }],
     ["452 4.2.2 full", { reply: 452, enhanced: "4.2.2" }],
     ["421 4.3.2 closing", { reply: 421, enhanced: "4.3.2" }],
-  ])(
-    "a refusal of the whole message (%s) is not sent, since the server said so",
-    async (end, status) => {
-      const { outcome } = await deliverTo({ answers: { ...base, end } });
-      expect(outcome).toEqual({ kind: "not_sent", fault: "message_refused", status });
-    },
-  );
+  ])("a refusal of the whole message (%s) is not sent, since the server said so", async (end, status) => {
+    const { outcome } = await deliverTo({ answers: { ...base, end } });
+    expect(outcome).toEqual({ kind: "not_sent", fault: "message_refused", status });
+  });
 
   test("a refused recipient is named with the server's numbers while the others are served", async () => {
     const { outcome } = await deliverTo({
@@ -147,11 +134,7 @@ describe("a server that is not there or not SMTP", () => {
     ["silence", "silence", { fault: "timeout" }],
     ["a drop", "drop", { fault: "unreachable" }],
     ["another protocol", "HTTP/1.1 400 Bad Request", { fault: "bad_answer" }],
-    [
-      "a refusal",
-      "554 5.7.1 go away",
-      { fault: "session_refused", status: { reply: 554, enhanced: "5.7.1" } },
-    ],
+    ["a refusal", "554 5.7.1 go away", { fault: "session_refused", status: { reply: 554, enhanced: "5.7.1" } }],
   ])("%s instead of a greeting is not sent", async (_what, greeting, expected) => {
     const { outcome } = await deliverTo({ greeting });
     expect(outcome).toMatchObject({ kind: "not_sent", ...expected });
@@ -178,12 +161,7 @@ describe("a password", () => {
     const server = await startScriptedSmtp();
     servers.push(server);
     // Every address of 127/8 is this machine; written like this it does not look so.
-    const outcome = await deliverMail(
-      settingsFor(server.port, { host: "127.1" }),
-      delivery,
-      never,
-      timeouts,
-    );
+    const outcome = await deliverMail(settingsFor(server.port, { host: "127.1" }), delivery, never, timeouts);
     expect(outcome).toMatchObject({ kind: "not_sent", fault: "tls_failed" });
     expect(server.received()).toContain("STARTTLS");
     expect(server.received()).not.toContain("AUTH");
@@ -204,12 +182,7 @@ describe("a password", () => {
     const listening = server.listen(0, "127.0.0.1");
     await new Promise((resolve) => listening.once("listening", resolve));
     const { port } = listening.address() as AddressInfo;
-    const outcome = await deliverMail(
-      settingsFor(port, { secure: true }),
-      delivery,
-      never,
-      timeouts,
-    );
+    const outcome = await deliverMail(settingsFor(port, { secure: true }), delivery, never, timeouts);
     await new Promise<void>((resolve) => server.close(() => resolve()));
     expect(outcome).toMatchObject({ kind: "not_sent", fault: "tls_failed" });
     expect(hasSeenLogin).toBe(false);
@@ -223,12 +196,7 @@ test("STARTTLS is used wherever another machine offers it, and left aside on thi
   ] as const) {
     const server = await startScriptedSmtp({ answers: { EHLO: "250-scripted\r\n250 STARTTLS" } });
     servers.push(server);
-    const outcome = await deliverMail(
-      settingsFor(server.port, { host, login: undefined }),
-      delivery,
-      never,
-      timeouts,
-    );
+    const outcome = await deliverMail(settingsFor(server.port, { host, login: undefined }), delivery, never, timeouts);
     expect(outcome.kind).toBe(isUsed ? "not_sent" : "taken");
     expect(server.received().includes("STARTTLS")).toBe(isUsed);
   }

@@ -129,10 +129,7 @@ export async function deliverMail(
   }
 }
 
-function connectionOptions(
-  settings: SmtpSettings,
-  timeouts: DeliveryTimeouts,
-): SMTPConnectionOptions {
+function connectionOptions(settings: SmtpSettings, timeouts: DeliveryTimeouts): SMTPConnectionOptions {
   const isLocal = isLoopback(settings.host);
   return {
     host: settings.host,

@@ -15,7 +15,9 @@ const handle = `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
 
 describe("a rendered message", () => {
   test("is, for a short plain mail, exactly this", () => {
-    expect(renderMail({ ...mail, cc: ["c@example.org"], bcc: ["d@example.org"], replyTo: "r@example.org" }, fill).toString()).toBe(
+    expect(
+      renderMail({ ...mail, cc: ["c@example.org"], bcc: ["d@example.org"], replyTo: "r@example.org" }, fill).toString(),
+    ).toBe(
       [
         "From: agent@example.com",
         "To: a@example.org",
@@ -43,7 +45,7 @@ describe("a rendered message", () => {
   ])("is read back by another program as it was written (%#)", async (subject, text) => {
     const attachments = [
       { handle, filename: "plain.bin" },
-      { handle, filename: "naïve \"quotes\"; x=y 🔑 日本語 and a name that is quite long.pdf" },
+      { handle, filename: 'naïve "quotes"; x=y 🔑 日本語 and a name that is quite long.pdf' },
     ];
     for (const attached of [undefined, attachments]) {
       const rendered = renderMail(
@@ -64,12 +66,25 @@ describe("a rendered message", () => {
     const to = Array.from({ length: 50 }, (_, n) => `${"n".repeat(50)}${n}@sub.example.org`);
     const rendered = renderMail({ ...mail, to }, fill);
     expect((await PostalMime.parse(rendered)).to?.map(({ address }) => address)).toEqual(to);
-    expect(Math.max(...rendered.toString().split("\r\n").map((line) => line.length))).toBeLessThan(200);
+    expect(
+      Math.max(
+        ...rendered
+          .toString()
+          .split("\r\n")
+          .map((line) => line.length),
+      ),
+    ).toBeLessThan(200);
   });
 });
 
 describe("the digest that a person approves", () => {
-  const whole: MailText = { ...mail, cc: ["c@example.org"], bcc: ["d@example.org"], replyTo: "r@example.org", attachments: [{ handle, filename: "a.pdf" }] };
+  const whole: MailText = {
+    ...mail,
+    cc: ["c@example.org"],
+    bcc: ["d@example.org"],
+    replyTo: "r@example.org",
+    attachments: [{ handle, filename: "a.pdf" }],
+  };
 
   test("is the same for the same mail, whatever is filled in later", () => {
     expect(digestMail(whole)).toBe(digestMail(structuredClone(whole)));
@@ -85,7 +100,15 @@ describe("the digest that a person approves", () => {
     ["the text by one byte", { text: "One line." }],
     ["an attachment's name", { attachments: [{ handle, filename: "b.pdf" }] }],
     ["an attachment's content", { attachments: [{ handle: handle.replace(/.$/, "x"), filename: "a.pdf" }] }],
-    ["an attachment more", { attachments: [{ handle, filename: "a.pdf" }, { handle, filename: "a.pdf" }] }],
+    [
+      "an attachment more",
+      {
+        attachments: [
+          { handle, filename: "a.pdf" },
+          { handle, filename: "a.pdf" },
+        ],
+      },
+    ],
   ])("is another when %s changes", (_what, change) => {
     expect(digestMail({ ...whole, ...change })).not.toBe(digestMail(whole));
   });

@@ -79,7 +79,12 @@ export function renderMail(mail: MailText, fill: MailFill): Buffer {
  * values of From, Date and Message-ID, with each attachment's content by its own sha256, and the recipients.
  */
 export function digestMail(mail: MailText): string {
-  const settled = renderMail(mail, { from: "<from>", date: "<date>", messageId: "<message-id>", contentOf: (handle) => handle });
+  const settled = renderMail(mail, {
+    from: "<from>",
+    date: "<date>",
+    messageId: "<message-id>",
+    contentOf: (handle) => handle,
+  });
   const envelope = JSON.stringify(listRecipients(mail));
   return createHash("sha256").update(envelope).update("\r\n").update(settled).digest("hex");
 }

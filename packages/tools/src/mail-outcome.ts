@@ -30,14 +30,12 @@ export function describeDelivery(
       const lines = [
         `mail accepted by ${server} for ${recipients.filter((recipient) => !refused.has(recipient)).join(", ")}`,
       ];
-      for (const refusal of outcome.refused)
-        lines.push(`refused for ${refusal.address}${statusText(refusal.status)}`);
+      for (const refusal of outcome.refused) lines.push(`refused for ${refusal.address}${statusText(refusal.status)}`);
       return { kind: "done", content: [...lines, `Message-ID ${messageId}`].join("\n") };
     }
     case "not_sent": {
       const { fault, status } = outcome;
-      const advice =
-        status.reply !== undefined && status.reply < 500 ? " The refusal is temporary." : "";
+      const advice = status.reply !== undefined && status.reply < 500 ? " The refusal is temporary." : "";
       return {
         kind: "failed",
         code: fault === "timeout" ? "timeout" : "error",

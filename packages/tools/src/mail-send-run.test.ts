@@ -83,7 +83,9 @@ describe("what was approved is what is sent", () => {
       handle = `sha256:${await storeBlob(sql, workspaceId, bytes, "text/csv")}`;
     });
     const args = { ...mail, attachments: [{ handle, filename: "people.csv" }] };
-    const withFile = await givenMail(args, settings, ({ workspaceId }) => storeBlob(sql, workspaceId, bytes, "text/csv"));
+    const withFile = await givenMail(args, settings, ({ workspaceId }) =>
+      storeBlob(sql, workspaceId, bytes, "text/csv"),
+    );
     expect(await approve(given)).toMatch(/^completed: ok mail accepted/);
     expect(await approve(withFile)).toMatch(/^completed: ok mail accepted/);
     const read = await PostalMime.parse(taken[1] ?? "", { attachmentEncoding: "utf8" });
@@ -124,7 +126,9 @@ describe("what was approved is what is sent", () => {
 });
 
 describe("KN33: a server that drops after the message", () => {
-  async function approveDropped(secret: (port: number) => object): Promise<{ runId: string; outcome: string; given: Awaited<ReturnType<typeof givenMail>> }> {
+  async function approveDropped(
+    secret: (port: number) => object,
+  ): Promise<{ runId: string; outcome: string; given: Awaited<ReturnType<typeof givenMail>> }> {
     const dropping = await startScriptedSmtp({ answers: { end: "drop" } });
     const given = await givenMail(mail, secret(dropping.port));
     imap.addSent(await messageIdOf(given.runId));
@@ -136,7 +140,9 @@ describe("KN33: a server that drops after the message", () => {
 
   test("has sent the mail where it is found among the sent ones", async () => {
     const { runId, outcome } = await approveDropped((dropped) => ({ ...settings, ...withImap(), port: dropped }));
-    expect(outcome).toBe(`completed: ok mail sent: it is in the folder Sent Items\nMessage-ID ${await messageIdOf(runId)}`);
+    expect(outcome).toBe(
+      `completed: ok mail sent: it is in the folder Sent Items\nMessage-ID ${await messageIdOf(runId)}`,
+    );
   });
 
   test("leaves the outcome to a person where nobody can look", async () => {

@@ -110,12 +110,7 @@ describe("what is sent", () => {
     const [one] = taken;
     expect(one?.user).toBe("agent");
     expect(one?.from).toBe("agent@example.com");
-    expect(one?.recipients).toEqual([
-      "a@example.org",
-      "b@example.org",
-      "c@example.org",
-      "hidden@example.net",
-    ]);
+    expect(one?.recipients).toEqual(["a@example.org", "b@example.org", "c@example.org", "hidden@example.net"]);
     expect(headerOf(one?.source ?? "", "To")).toBe("a@example.org, b@example.org");
     expect(headerOf(one?.source ?? "", "Cc")).toBe("c@example.org, a@example.org");
     expect(headerOf(one?.source ?? "", "Reply-To")).toBe("answers@example.com");
@@ -132,16 +127,12 @@ describe("what is sent", () => {
   });
 
   test("says what the model wrote, whatever it wrote", async () => {
-    const text =
-      "ñ 🔑\n.\n..\nFrom here\r\n.\rBcc: x@example.net\n\n{{path}} file:///etc/passwd http://127.0.0.1/";
+    const text = "ñ 🔑\n.\n..\nFrom here\r\n.\rBcc: x@example.net\n\n{{path}} file:///etc/passwd http://127.0.0.1/";
     await send({ ...mail, subject: "Grüße: Re: =?utf-8?Q?x?= 🔑", text });
     const [one] = taken;
     const body = (one?.source ?? "").slice((one?.source ?? "").indexOf("\r\n\r\n") + 4);
     const encoding = headerOf(one?.source ?? "", "Content-Transfer-Encoding");
-    const decoded =
-      encoding === "base64"
-        ? Buffer.from(body, "base64").toString("utf8")
-        : decodeQuotedPrintable(body);
+    const decoded = encoding === "base64" ? Buffer.from(body, "base64").toString("utf8") : decodeQuotedPrintable(body);
     expect(decoded.trimEnd().split("\r\n")).toEqual(text.split(/\r\n|\r|\n/));
     expect(headerOf(one?.source ?? "", "Content-Type")).toMatch(/^text\/plain; charset=utf-8/);
     expect(headerOf(one?.source ?? "", "Bcc")).toBeUndefined();
@@ -157,11 +148,7 @@ describe("what is sent", () => {
   });
 
   test("is addressed to the letter, odd but plain ones too", async () => {
-    const odd = [
-      "o'brien+x@example.org",
-      "a=b_c-d~e@sub.example.org",
-      "Case.Sensitive@Example.ORG",
-    ];
+    const odd = ["o'brien+x@example.org", "a=b_c-d~e@sub.example.org", "Case.Sensitive@Example.ORG"];
     await send({ ...mail, to: odd });
     const [one] = taken;
     expect(one?.recipients).toEqual(odd);
@@ -186,9 +173,7 @@ describe("the schema refuses before anybody is asked", () => {
     ["nothing", null],
   ])("KN32: %s, in every recipient field", (_what, recipient) => {
     for (const field of ["to", "cc", "bcc"]) {
-      expect(
-        tool.schema.safeParse({ ...mail, [field]: ["good@example.org", recipient] }).success,
-      ).toBe(false);
+      expect(tool.schema.safeParse({ ...mail, [field]: ["good@example.org", recipient] }).success).toBe(false);
       expect(tool.schema.safeParse({ ...mail, [field]: recipient }).success).toBe(false);
     }
     expect(tool.schema.safeParse({ ...mail, replyTo: recipient ?? [] }).success).toBe(false);
@@ -197,10 +182,7 @@ describe("the schema refuses before anybody is asked", () => {
   test.each<[string, Arguments]>([
     ["no recipient", { to: [] }],
     ["only blind recipients", { to: undefined, bcc: ["a@example.org"] }],
-    [
-      "more than 50 recipients over all fields",
-      { bcc: Array.from({ length: 50 }, (_, at) => `n${at}@example.org`) },
-    ],
+    ["more than 50 recipients over all fields", { bcc: Array.from({ length: 50 }, (_, at) => `n${at}@example.org`) }],
     ["a line break in the subject", { subject: "x\r\nBcc: e@evil.example" }],
     ["a control character in the subject", { subject: "x\u0007" }],
     ["a line separator in the subject", { subject: "x\u2028y" }],
@@ -261,12 +243,7 @@ describe("a failure tells what to do and no secret", () => {
     expect(result.content).toContain(
       `mail not sent (login_refused): the mail server refused the login, 127.0.0.1:${port} (SMTP 535`,
     );
-    for (const leak of [
-      "wrong",
-      "agent ",
-      "Invalid login",
-      Buffer.from("\0agent\0wrong/+pass").toString("base64"),
-    ]) {
+    for (const leak of ["wrong", "agent ", "Invalid login", Buffer.from("\0agent\0wrong/+pass").toString("base64")]) {
       expect(result.content).not.toContain(leak);
     }
     expect(taken).toEqual([]);
@@ -298,9 +275,7 @@ describe("a failure tells what to do and no secret", () => {
     await busy.close();
     expect(result).toMatchObject({
       kind: "failed",
-      content: expect.stringMatching(
-        /SMTP 451 4\.3\.0\)\. Nobody received it\. The refusal is temporary\.$/,
-      ),
+      content: expect.stringMatching(/SMTP 451 4\.3\.0\)\. Nobody received it\. The refusal is temporary\.$/),
     });
   });
 
@@ -308,10 +283,7 @@ describe("a failure tells what to do and no secret", () => {
     const picky = await startScriptedSmtp({
       answers: { "RCPT TO:<b@example.org>": "550 5.1.1 who" },
     });
-    const result = await send(
-      { ...mail, to: ["a@example.org", "b@example.org"] },
-      { ...settings, port: picky.port },
-    );
+    const result = await send({ ...mail, to: ["a@example.org", "b@example.org"] }, { ...settings, port: picky.port });
     await picky.close();
     expect(result.kind).toBe("done");
     expect(result.content.split("\n").slice(0, 2)).toEqual([
@@ -325,11 +297,7 @@ describe("a failure tells what to do and no secret", () => {
     ["a list", "[1,2,3,4,5]", "the JSON itself"],
     ["no host", { ...settings, host: undefined }, "host"],
     ["a host with a command", { ...settings, host: "x\r\nRSET" }, "host"],
-    [
-      "a port as text and a sender with a name",
-      { ...settings, port: "25", from: "A <a@b.co>" },
-      "port, from",
-    ],
+    ["a port as text and a sender with a name", { ...settings, port: "25", from: "A <a@b.co>" }, "port, from"],
     ["a user without a password", { ...settings, pass: undefined }, "pass (needed with user)"],
   ])("settings that are %s are named by field, never quoted", async (_what, secret, fields) => {
     const result = await send(mail, secret);
@@ -343,8 +311,6 @@ describe("a failure tells what to do and no secret", () => {
 function decodeQuotedPrintable(body: string): string {
   const bytes = body
     .replace(/=\r\n/g, "")
-    .replace(/=([0-9A-F]{2})/g, (_match, hex: string) =>
-      String.fromCharCode(Number.parseInt(hex, 16)),
-    );
+    .replace(/=([0-9A-F]{2})/g, (_match, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
   return Buffer.from(bytes, "latin1").toString("utf8");
 }

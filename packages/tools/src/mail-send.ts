@@ -57,10 +57,7 @@ const schema = z
     text: text.describe("The whole message as plain text"),
     attachments: z.array(attachment).max(20).optional().describe("Stored files, by the handle that a result gave"),
   })
-  .refine(
-    (mail) => listRecipients(mail).length <= mostRecipients,
-    `at most ${mostRecipients} recipients in one mail`,
-  );
+  .refine((mail) => listRecipients(mail).length <= mostRecipients, `at most ${mostRecipients} recipients in one mail`);
 
 type Mail = z.infer<typeof schema>;
 

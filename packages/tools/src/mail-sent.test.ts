@@ -35,7 +35,9 @@ describe("looking for a sent mail", () => {
   test("looks into the folder it is told, and says where there is none", async () => {
     const named = await givenMailbox();
     named.server.addSent(messageId);
-    expect(await findSent({ ...named.settings, sentFolder: "Other" }, messageId, never)).toMatchObject({ folder: "Other" });
+    expect(await findSent({ ...named.settings, sentFolder: "Other" }, messageId, never)).toMatchObject({
+      folder: "Other",
+    });
     const none = { kind: "unavailable", problem: "no_sent_folder" };
     expect(await findSent({ ...named.settings, sentFolder: "Missing" }, messageId, never)).toEqual(none);
     const { settings } = await givenMailbox({ sentFolder: undefined });
@@ -81,7 +83,13 @@ describe("the settings of the mailbox", () => {
     const usual = { host: "imap.example.com", port: 993, secure: true, login, sentFolder: undefined };
     expect(imapOf({ imapHost: "imap.example.com" })).toEqual(usual);
     const own = { imapHost: "imap.example.com", imapPort: 143, imapUser: "v", imapPass: "q", sentFolder: "Sent" };
-    expect(imapOf(own)).toEqual({ ...usual, port: 143, secure: false, login: { user: "v", pass: "q" }, sentFolder: "Sent" });
+    expect(imapOf(own)).toEqual({
+      ...usual,
+      port: 143,
+      secure: false,
+      login: { user: "v", pass: "q" },
+      sentFolder: "Sent",
+    });
   });
 
   test("without a login are not usable", () => {

@@ -1,4 +1,4 @@
-import { ImapFlow } from "imapflow";
+import type { ImapFlow } from "imapflow";
 import { isLoopback, type ImapSettings } from "./mail-settings.ts";
 
 export type SentOutcome =
@@ -14,6 +14,8 @@ const connectMs = 10_000;
  * the server or the network does, and repeats none of its words. A password travels over TLS only, except to this machine.
  */
 export async function findSent(settings: ImapSettings, messageId: string, signal: AbortSignal): Promise<SentOutcome> {
+  // Only here, since most processes never look: what only describes the tool need not hold the library.
+  const { ImapFlow } = await import("imapflow");
   const client = new ImapFlow({
     host: settings.host,
     port: settings.port,

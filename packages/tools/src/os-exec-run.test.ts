@@ -76,7 +76,9 @@ test("a worker that loses the run ends the command, and leaves the outcome to a 
   held.abort.abort();
   await driving;
   expect(isRunning()).toBe(false);
-  expect(await callsOf(sql, runId)).toMatchObject([{ status: "unknown", result: expect.stringContaining("stopped in the middle") }]);
+  expect(await callsOf(sql, runId)).toMatchObject([
+    { status: "unknown", result: expect.stringContaining("stopped in the middle") },
+  ]);
 });
 
 test("a command that was denied, or whose run was canceled before it, is never run", async () => {

@@ -94,7 +94,10 @@ describe.each(users)("a command, run as %s user", (user) => {
     ["that stays in the background", (it: string) => `sleep ${it} & exit 0`],
     ["that ignores signals", (it: string) => `(trap '' HUP TERM INT; sleep ${it}) & exit 0`],
     ["in a session of its own", (it: string) => `setsid sleep ${it} & exit 0`],
-    ["that left its group, its session and its parent", (it: string) => `setsid sh -c '(setsid sleep ${it} &)' & sleep 0.2; exit 0`],
+    [
+      "that left its group, its session and its parent",
+      (it: string) => `setsid sh -c '(setsid sleep ${it} &)' & sleep 0.2; exit 0`,
+    ],
     ["that holds the output open", (it: string) => `(sleep ${it}; echo late) & exit 0`],
   ])("leaves no process behind %s", async (_what, command) => {
     const it = mark();
@@ -136,7 +139,9 @@ describe.runIf(canSwitchUser())("a user of its own", () => {
   test("cannot look into the worker: its environment, its memory, its files, its folders", async () => {
     const secret = join(folder, "secret");
     const { content } = await run(
-      { command: `for at in environ mem maps cwd/ fd/ root/; do ls /proc/${process.pid}/$at >/dev/null && cat /proc/${process.pid}/$at && echo READ; done; cat ${secret}; kill -0 ${process.pid} && echo SIGNALED` },
+      {
+        command: `for at in environ mem maps cwd/ fd/ root/; do ls /proc/${process.pid}/$at >/dev/null && cat /proc/${process.pid}/$at && echo READ; done; cat ${secret}; kill -0 ${process.pid} && echo SIGNALED`,
+      },
       { user: "own" },
     );
     expect(content).not.toMatch(/^READ|^SIGNALED/m);
@@ -162,7 +167,11 @@ test("as the worker's own user, what a dead worker left running is found by its 
   const it = mark();
   const dead = spawn("/bin/true");
   await once(dead, "exit");
-  const left = spawn("/bin/sleep", [it], { env: { COUNTERSIGN_COMMAND: `${dead.pid}.x` }, detached: true, stdio: "ignore" });
+  const left = spawn("/bin/sleep", [it], {
+    env: { COUNTERSIGN_COMMAND: `${dead.pid}.x` },
+    detached: true,
+    stdio: "ignore",
+  });
   await once(left, "spawn");
   await endLeftCommands("same");
   await until(() => runsWith(it).length === 0);
@@ -186,7 +195,10 @@ describe("the environment of a command", () => {
   };
 
   test("holds nothing that sounds like a secret, belongs to a connector, or is an address with a login", () => {
-    expect(commandEnvironment({ ...secrets, PATH: "/bin", LANG: "C", EMPTY: undefined })).toEqual({ PATH: "/bin", LANG: "C" });
+    expect(commandEnvironment({ ...secrets, PATH: "/bin", LANG: "C", EMPTY: undefined })).toEqual({
+      PATH: "/bin",
+      LANG: "C",
+    });
   });
 
   test("can be given back names that exist, but none of SSH_, and none that do not exist", () => {
@@ -221,7 +233,13 @@ describe("whether it is offered", () => {
 test("the schema takes one command of at most 8 KB and an absolute folder", () => {
   const { schema } = osExec({ user: "same", environment });
   expect(schema.safeParse({ command: "ls", cwd: "/tmp" }).success).toBe(true);
-  for (const args of [{ command: "" }, { command: "x".repeat(8_193) }, { command: "a\0b" }, { command: "ls", cwd: "tmp" }, { command: "ls", timeout: 1 }])
+  for (const args of [
+    { command: "" },
+    { command: "x".repeat(8_193) },
+    { command: "a\0b" },
+    { command: "ls", cwd: "tmp" },
+    { command: "ls", timeout: 1 },
+  ])
     expect(schema.safeParse(args).success).toBe(false);
 });
 

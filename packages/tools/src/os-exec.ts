@@ -85,7 +85,10 @@ export function osExec(options: OsExecOptions): Tool {
     async execute({ command, cwd }, { signal }) {
       const user = options.user === "own" ? await takeUser() : undefined;
       if (options.user === "own" && user === undefined)
-        return { kind: "failed", content: "not run: as many commands as there are users for run already; try again later" };
+        return {
+          kind: "failed",
+          content: "not run: as many commands as there are users for run already; try again later",
+        };
       try {
         const environment = commandEnvironment(options.environment, options.envAllowlist);
         const request = { command, cwd, environment, timeoutMs, mostBytes, signal, uid: user?.uid };

@@ -22,7 +22,13 @@ export interface CommandRequest {
 
 /** `output` is what both streams said, in the order in which it arrived, cut at the cap with a mark. */
 export type CommandOutcome =
-  | { readonly kind: "exited"; readonly code: number | null; readonly killedBy: string | null; readonly output: string; readonly left: number }
+  | {
+      readonly kind: "exited";
+      readonly code: number | null;
+      readonly killedBy: string | null;
+      readonly output: string;
+      readonly left: number;
+    }
   | { readonly kind: "timeout" | "stopped"; readonly output: string; readonly left: number }
   | { readonly kind: "not_started"; readonly reason: string };
 

@@ -27,7 +27,8 @@ export const tasksCreate = defineTool<z.infer<typeof schema>>({
   effect: "transactional",
   async execute({ title, section = "up-next" }, { tx, workspaceId, runId, callId }) {
     const put = await putTask(tx, { id: callId, workspaceId, title, section, createdBy: `run:${runId}`, runId });
-    if (put.kind === "mismatch") return { kind: "failed", content: `Task ${callId} is another task already. Nothing was changed.` };
+    if (put.kind === "mismatch")
+      return { kind: "failed", content: `Task ${callId} is another task already. Nothing was changed.` };
     return { kind: "done", content: `Created task ${put.id} in section "${section}": ${title}` };
   },
 });

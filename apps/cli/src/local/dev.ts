@@ -1,7 +1,9 @@
 import { mkdirSync } from "node:fs";
+import { holdsSecrets } from "@countersign/broker/become-clean.ts";
 import { type Cli, tellError } from "../verb.ts";
 import { createAnnouncer } from "./announce.ts";
 import { lockFolder } from "./lock.ts";
+import { seedAndBecomeClean } from "./seed-environment.ts";
 import { startAll, type Stoppable } from "./start-all.ts";
 
 /** How long each part may take to stop in good order. */
@@ -32,11 +34,13 @@ export async function dev(cli: Cli): Promise<void> {
 
   let failure: unknown;
   try {
-    await startAll(cli, announcer, {
+    const options = {
       signal: closing.signal,
-      onStarted: (part) => parts.push(part),
-      onGivenUp: (error) => closing.abort(error),
-    });
+      onStarted: (part: Stoppable) => void parts.push(part),
+      onGivenUp: (error: Error) => closing.abort(error),
+    };
+    if (holdsSecrets(cli.config.environment)) await seedAndBecomeClean(cli.config, announcer, options);
+    await startAll(cli, announcer, options);
     await aborted(closing.signal);
     failure = closing.signal.reason;
   } catch (error) {

@@ -2,8 +2,9 @@ import { once } from "node:events";
 import { mkdirSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { cleanEnvironment } from "@countersign/broker/environment.ts";
 import { connect } from "@countersign/db/connect.ts";
-import { startEmbedded } from "@countersign/db/embedded.ts";
+import { type EmbeddedPostgres, startEmbedded } from "@countersign/db/embedded.ts";
 import { type Client, createClient } from "../client.ts";
 import { type CliConfig, repositoryRoot } from "../config.ts";
 import { connectionFile, connectionSchema } from "../connection.ts";
@@ -42,15 +43,14 @@ export async function startAll(cli: Cli, announcer: Announcer, options: StartOpt
   const { dataDir } = config;
   const { signal, onStarted } = options;
   const inFolder = (name: string): string => join(dataDir, name);
-  if (config.hasProviderKey) {
-    announcer.note(
-      "ANTHROPIC_API_KEY is set, but this version has no provider built in yet: the scripted model plays the demo.",
-    );
-  }
 
-  const urls = await findDatabase(config, announcer, onStarted);
-  signal.throwIfAborted();
   let since = performance.now();
+  if (config.databaseUrl === undefined) announcer.doing("PostgreSQL starts");
+  const urls = await findDatabase(config, onStarted);
+  if (urls.postgres !== undefined)
+    announcer.step(`PostgreSQL ${urls.postgres.reused ? "still runs" : "runs"} on ${new URL(urls.direct).host}`, since);
+  signal.throwIfAborted();
+  since = performance.now();
   announcer.doing("the database is brought up to date");
   await migrateDatabase(urls.direct);
   announcer.step("database is up to date", since);
@@ -81,20 +81,19 @@ export async function startAll(cli: Cli, announcer: Announcer, options: StartOpt
 interface Urls {
   readonly pooled: string;
   readonly direct: string;
+  /** Set where it is a server of ours. */
+  readonly postgres?: EmbeddedPostgres;
 }
 
-async function findDatabase(
+/** The configured database, else one of our own in the data folder, which is then handed to `onStarted`. */
+export async function findDatabase(
   { databaseUrl, databaseDirectUrl, dataDir }: CliConfig,
-  announcer: Announcer,
   onStarted: StartOptions["onStarted"],
 ): Promise<Urls> {
-  const since = performance.now();
   if (databaseUrl !== undefined) return { pooled: databaseUrl, direct: databaseDirectUrl ?? databaseUrl };
-  announcer.doing("PostgreSQL starts");
   const postgres = await startEmbedded({ dataDir: join(dataDir, "postgres") });
   onStarted({ name: "PostgreSQL", stop: () => postgres.stop() });
-  announcer.step(`PostgreSQL ${postgres.reused ? "still runs" : "runs"} on ${new URL(postgres.url).host}`, since);
-  return { pooled: postgres.url, direct: postgres.url };
+  return { pooled: postgres.url, direct: postgres.url, postgres };
 }
 
 interface Programs {
@@ -106,7 +105,7 @@ interface Programs {
 function startPrograms(config: CliConfig, urls: Urls, announcer: Announcer, options: StartOptions): Programs {
   const logs = join(config.dataDir, "logs");
   mkdirSync(logs, { recursive: true });
-  const { COUNTERSIGN_TOKEN: _token, ANTHROPIC_API_KEY: _key, ...inherited } = config.environment;
+  const { COUNTERSIGN_TOKEN: _token, ...inherited } = cleanEnvironment(config.environment);
   const common = {
     ...inherited,
     DATABASE_URL: urls.pooled,
@@ -136,7 +135,7 @@ function startPrograms(config: CliConfig, urls: Urls, announcer: Announcer, opti
 
   const server = (async () => {
     port = config.environment["PORT"] || String(await choosePort(config));
-    const started = await start("server", "listening", () => ({ ...common, PORT: port }));
+    const started = await start("server", "listening", () => ({ ...common, PROVIDERS: "fake", PORT: port }));
     // Started again, it is to be found where it was.
     port = new URL(String(started.ready["url"])).port;
     options.onStarted({ name: "server", stop: started.stop, kill: started.kill });

@@ -49,7 +49,10 @@ export async function watchRun(cli: Cli, id: string, timeoutSeconds: number | un
     if (cli.isJson) {
       for (const line of part.lines) cli.printJson(line);
     } else if (part.lines.length > 0) {
-      const tree = await ask(client.v1.runs[":id"].tree.$get({ param: { id }, query: { limit: 1000 } }, { init: { signal } }), signal);
+      const tree = await ask(
+        client.v1.runs[":id"].tree.$get({ param: { id }, query: { limit: 1000 } }, { init: { signal } }),
+        signal,
+      );
       live.print(storyOf(part.lines, tree));
     }
     after = part.nextAfter;

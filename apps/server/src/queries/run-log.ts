@@ -24,7 +24,7 @@ const linesOfCalls = selectLines("l.call_id = any ($3::uuid[])");
 type Row = LogLine & { content: string };
 
 /** The lines of a run's log from `after` to `upTo`, in order. The caller has made sure whose run it is, here as below. */
-async function readLines(sql: Queryable, runId: string, after: number, upTo: number): Promise<LogLine[]> {
+export async function readLines(sql: Queryable, runId: string, after: number, upTo: number): Promise<LogLine[]> {
   return (await sql.unsafe<Row[]>(lines, [runId, after, upTo], { prepare: true })).map(toLine);
 }
 

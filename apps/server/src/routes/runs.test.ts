@@ -64,15 +64,24 @@ test("UI15: the same key and request start one run, also in parallel over two se
       send(i % 2 === 0 ? server : second, tokens.operator, "POST", "/v1/runs", { body, headers }),
     ),
   );
-  expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([200]));
-  expect(new Set(answers.map((answer) => answer.body["id"])).size).toBe(1);
-  const replayed = answers.filter((answer) => answer.headers.has("idempotency-replayed"));
-  expect(replayed).toHaveLength(19);
+  // While the first is worked on the others are told so; after it they get its answer.
+  const answered = answers.filter((answer) => answer.status === 200);
+  const inFlight = answers.filter((answer) => answer.status === 409);
+  expect(answered.length + inFlight.length).toBe(20);
+  expect(new Set(inFlight.map((answer) => answer.body.code))).toEqual(
+    new Set(inFlight.length > 0 ? ["in_flight"] : []),
+  );
+  expect(new Set(answered.map((answer) => answer.body["id"])).size).toBe(1);
+  expect(answered.filter((answer) => !answer.headers.has("idempotency-replayed"))).toHaveLength(1);
+  const runId = answered[0]?.body["id"];
+  const replay = await send(server, tokens.operator, "POST", "/v1/runs", { body, headers });
+  expect(replay).toMatchObject({ status: 200, body: { id: runId } });
+  expect(replay.headers.get("idempotency-replayed")).toBe("true");
 
   const viaBody = await send(server, tokens.operator, "POST", "/v1/runs", {
     body: { ...body, key: "order-17" },
   });
-  expect(viaBody.body["id"]).toBe(answers[0]?.body["id"]);
+  expect(viaBody.body["id"]).toBe(runId);
 
   const other = await send(server, tokens.operator, "POST", "/v1/runs", {
     body: { ...body, input: "twice" },
@@ -82,7 +91,7 @@ test("UI15: the same key and request start one run, also in parallel over two se
 
   const somebodyElse = await send(server, tokens.admin, "POST", "/v1/runs", { body, headers });
   expect(somebodyElse.status).toBe(200);
-  expect(somebodyElse.body["id"]).not.toBe(answers[0]?.body["id"]);
+  expect(somebodyElse.body["id"]).not.toBe(runId);
   const [count] = await sql`select count(*)::int as n from runs where workspace_id = ${workspaceId}`;
   expect(count).toEqual({ n: 2 });
 });
@@ -203,6 +212,36 @@ test("the tree shows turns, their calls with arguments as the model wrote them, 
     ],
     steers: [{ n: 1, author: { name: "Olga Operator" }, message: "also tell Eve", state: "queued" }],
   });
+});
+
+test("the tree goes on after an entry, without a double or a gap, and shows every approval of a call", async () => {
+  const world = await givenPeople(sql);
+  const { runId, callId, approvalId } = await givenGatedRun(sql, world);
+  const asked = { runId, callId, approvalId };
+  await sql`
+    insert into approvals (id, workspace_id, run_id, call_id, task_id, kind, status, args_hash, definition_hash, policy_versions,
+                           gate_row, gate_reason, card, decided_at, settled_reason)
+    select ${"00000000-0000-7000-8000-000000000001"}, workspace_id, run_id, call_id, task_id, kind, 'superseded', args_hash,
+           definition_hash, policy_versions, gate_row, gate_reason, card, clock_timestamp(), 'changed'
+      from approvals where id = ${asked.approvalId}`;
+  const get = async (query: string) => {
+    const { body } = await send(server, world.tokens.viewer, "GET", `/v1/runs/${runId}/tree?${query}`);
+    return body as unknown as {
+      entries: { seq: number; calls: { id: string; approvals: { id: string; status: string }[]; log: object[] }[] }[];
+      nextAfter: number | null;
+    };
+  };
+  const whole = await get("");
+  expect(whole.nextAfter).toBeNull();
+  const [call] = whole.entries.flatMap(({ calls }) => calls);
+  expect(call).toMatchObject({
+    id: callId,
+    approvals: [{ status: "superseded" }, { id: approvalId, status: "pending" }],
+  });
+  const parts = [await get("limit=1")];
+  while (parts.at(-1)?.nextAfter !== null) parts.push(await get(`limit=1&after=${parts.at(-1)?.nextAfter}`));
+  expect(parts.length).toBe(whole.entries.length);
+  expect(parts.flatMap(({ entries }) => entries)).toEqual(whole.entries);
 });
 
 test("the log goes on after a line, says whether there is more, and ends with the run", async () => {

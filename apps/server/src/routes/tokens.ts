@@ -4,6 +4,7 @@ import type { AppEnv, ServerDependencies } from "../context.ts";
 import { decodeCursor, pageOf } from "../cursor.ts";
 import { transactOnce } from "../idempotency.ts";
 import { makeToken, revokeToken } from "../manage-tokens.ts";
+import { findUser } from "../people.ts";
 import { listTokens } from "../queries/people.ts";
 import { answers, idempotencyHeaders, idParam, jsonBody, pageQuery, uuid } from "../shapes/common.ts";
 import { madeTokenSchema, newTokenSchema, tokenListSchema, tokenSchema } from "../shapes/people.ts";
@@ -39,7 +40,10 @@ export function createTokenRoutes(deps: ServerDependencies) {
     .openapi(list, async (c) => {
       const actor = c.get("actor");
       const { user, cursor, limit } = c.req.valid("query");
-      if (user !== undefined && user !== actor.userId) requireRole(actor, "admin", "Listing another's tokens");
+      if (user !== undefined && user !== actor.userId) {
+        await findUser(sql, actor, user);
+        requireRole(actor, "admin", "Listing another's tokens");
+      }
       const userId = hasRole(actor, "admin") ? user : actor.userId;
       const name = `tokens.${userId ?? "all"}`;
       const cursorId = decodeCursor(name, cursor);

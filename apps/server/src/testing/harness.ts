@@ -7,6 +7,7 @@ import { registerTools } from "@countersign/engine/tools.ts";
 import { createCatalog } from "@countersign/tools/catalog.ts";
 import { type Logger, pino } from "pino";
 import { createApp } from "../app.ts";
+import type { Events } from "../events/events.ts";
 import { listen } from "../http-server.ts";
 import type { RateLimit } from "../rate-limit.ts";
 import { createToken } from "../tokens.ts";
@@ -40,6 +41,7 @@ export async function startTestServer(
     publicUrl?: string;
     log?: Logger;
     rateLimit?: RateLimit;
+    events?: Events;
     sealingKey?: () => Promise<BrokerPublicKey>;
   } = {},
 ): Promise<TestServer> {
@@ -58,6 +60,7 @@ export async function startTestServer(
     tools: registerTools(createCatalog()),
     sealingKey: options.sealingKey ?? (() => Promise.resolve(testKey)),
     rateLimit: options.rateLimit,
+    events: options.events,
     log,
     publicUrl: options.publicUrl,
     closing: closing.signal,

@@ -16,6 +16,8 @@ declare
   news   uuid[];
   calls  uuid[];
   epochs bigint[];
+  begun  uuid[];
+  lines  int[];
 begin
   select array_agg(l.id) into fresh
     from (select r.id
@@ -47,6 +49,14 @@ begin
       from startable_calls(fresh || news, p_tools, p_definition_hashes) s
       join tool_calls c on c.id = s.call_id
       join runs r on r.id = c.run_id;
+    if calls is not null then
+      begin
+        select array_agg(b.run_id), array_agg(b.lines) into begun, lines from begin_calls(calls, epochs) b;
+      exception when sqlstate 'CSAUD' then
+        -- The worker begins these calls itself, and there each fails with what is wrong.
+        begun := null;
+      end;
+    end if;
   end if;
 
   update runs r
@@ -63,7 +73,7 @@ begin
          last_seq                = r.last_seq + coalesce(b.lines, 0)
     from unnest(fresh || news) n (id)
     join run_state(fresh || news) s on s.run_id = n.id
-    left join begin_calls(calls, epochs) b on b.run_id = n.id
+    left join unnest(begun, lines) b (run_id, lines) on b.run_id = n.id
    cross join lateral (select n.id = any (coalesce(fresh, '{}')) as is_fresh) k
    where r.id = n.id;
 

@@ -15,6 +15,7 @@ import {
   makeWorld,
   runRow,
 } from "../testing/fixtures.ts";
+import { readSnapshot } from "../run-snapshot.ts";
 import { behindLock } from "../testing/held-lock.ts";
 import { allRows, failAtEveryWrite } from "../testing/write-faults.ts";
 import { recordTurn } from "./record-turn.ts";
@@ -311,4 +312,23 @@ test("DU05: a turn that fails at any write leaves nothing: no message, no call, 
   );
   expect(outcome.kind).toBe("recorded");
   expect(written.toSorted()).toEqual(["approvals", "questions", "run_log", "runs", "steers", "tasks", "tool_calls"]);
+});
+
+test("what a turn took stands with its message, and the next worker is told how long the prompt was", async () => {
+  const world = await makeWorld(sql);
+  const runId = await givenRun(sql, world);
+  const hold = await claimRun(sql, runId);
+  await commitWithin(sql, steerRun, aSteer(world, runId));
+  const usage = { inputTokens: 1_200, outputTokens: 34, costMicros: 2 ** 40 };
+  await commitWithin(sql, recordTurn, aTurn(hold, { usage, steersRead: 1 }));
+  const entries = await sql`
+    select kind, input_tokens, output_tokens, cost_micros from run_log where run_id = ${runId} order by seq`;
+  const uncounted = { input_tokens: null, output_tokens: null, cost_micros: null };
+  expect(entries).toEqual([
+    { kind: "user", ...uncounted },
+    { kind: "user", ...uncounted },
+    { kind: "assistant", input_tokens: 1_200, output_tokens: 34, cost_micros: 2 ** 40 },
+  ]);
+  const { messages } = await readSnapshot(sql, runId);
+  expect(messages.map(({ tokens }) => tokens)).toEqual([null, null, 1_234]);
 });

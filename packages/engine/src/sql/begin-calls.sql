@@ -1,6 +1,7 @@
 -- Starts calls whose every condition has just been checked under the locks: executing under the holder's epoch, the
 -- effect claimed, the approval consumed, each required capability acquired with its lease, audit row and log line.
--- Returns the log lines written per run; the caller's last statement takes their numbers.
+-- Returns the log lines written per run; the caller's last statement takes their numbers. Where the audit row cannot be
+-- written nothing is begun: the error says so with a state of its own.
 --   p_epochs: the epoch each call executes under (a claim begins calls under the epoch it is about to write).
 create or replace function begin_calls(p_calls uuid[], p_epochs bigint[])
 returns table (run_id uuid, lines int)
@@ -34,12 +35,16 @@ begin
       on conflict (call_id, capability) do update
      set acquired_at = excluded.acquired_at, expires_at = excluded.expires_at;
 
-  insert into audit (workspace_id, actor, action, run_id, call_id, subject)
-  select r.workspace_id, 'run:' || r.id, 'capability.acquired', r.id, c.id, q.capability
-    from tool_calls c
-    join runs r on r.id = c.run_id
-   cross join unnest(c.requires) q (capability)
-   where c.id = any (p_calls);
+  begin
+    insert into audit (workspace_id, actor, action, run_id, call_id, subject)
+    select r.workspace_id, 'run:' || r.id, 'capability.acquired', r.id, c.id, q.capability
+      from tool_calls c
+      join runs r on r.id = c.run_id
+     cross join unnest(c.requires) q (capability)
+     where c.id = any (p_calls);
+  exception when others then
+    raise exception 'the audit row could not be written: %', sqlerrm using errcode = 'CSAUD';
+  end;
 
   return query
   with acquired as (

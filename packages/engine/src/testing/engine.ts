@@ -5,6 +5,7 @@ import { claimRuns } from "../commits/claim-runs.ts";
 import { createCommitter } from "../committer.ts";
 import { createDefinitions } from "../definition.ts";
 import { type Engine, type EngineEvent, type HeldRun, takeInHand } from "../engine.ts";
+import { scrubNothing } from "../scrub.ts";
 import { createScriptedModel, type Scenario } from "../scripted-model.ts";
 import { defineTool, type Tool, type ToolResult } from "../tool.ts";
 import { registerTools } from "../tools.ts";
@@ -28,6 +29,7 @@ export function makeEngine(
     model: createScriptedModel({ agent: scenario }),
     definitionOf: createDefinitions(sql),
     openCapability: async () => ({ use: (body) => body("a secret") }),
+    scrubberOf: async () => scrubNothing,
     report: (event) => events.push(event),
     events,
     ...over,

@@ -43,7 +43,12 @@ const requestBody = z.strictObject({
       z.strictObject({
         name: toolName,
         description: z.string(),
-        input_schema: z.looseObject({ type: z.literal("object") }),
+        input_schema: z
+          .looseObject({ type: z.literal("object") })
+          .refine(
+            (schema) => !("anyOf" in schema || "oneOf" in schema || "allOf" in schema),
+            "no combinators at the top",
+          ),
         ...marked,
       }),
     )
@@ -99,7 +104,22 @@ function problemOf(body: RequestBody, said: SaidThoughts): string | undefined {
   const usesTools = messages.some(({ content }) => content.some(({ type }) => type === "tool_use"));
   if (usesTools && tools.length === 0)
     return "Requests which have `tool_use` or `tool_result` blocks in `messages` must define tools.";
-  return problemOfMessages(messages) ?? problemOfThoughts(messages, said);
+  return (
+    problemOfMessages(messages) ??
+    problemOfThoughts(messages, said) ??
+    (thinking?.type === "enabled" ? problemOfChain(messages) : undefined)
+  );
+}
+
+/** With a budget for thinking, the chain of calls that the last message answers has to begin with a thought. */
+function problemOfChain(messages: readonly RequestMessage[]): string | undefined {
+  const answers = (at: number) => messages[at]?.content.some(({ type }) => type === "tool_result") === true;
+  let at = messages.length - 1;
+  if (!answers(at)) return undefined;
+  while (answers(at)) at -= 2;
+  const type = messages[at + 1]?.content[0]?.type;
+  if (type === "thinking" || type === "redacted_thinking") return undefined;
+  return `messages.${at + 1}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${type}\``;
 }
 
 function problemOfMessages(messages: readonly RequestMessage[]): string | undefined {

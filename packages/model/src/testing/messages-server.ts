@@ -222,11 +222,8 @@ function deltasOf(block: Content): object[] {
 }
 
 /** Pieces of seven characters; a surrogate pair stays whole, since an event is UTF-8. */
-function piecesOf(text: string): string[] {
-  const characters = [...text];
-  return Array.from({ length: Math.ceil(characters.length / 7) }, (_, n) =>
-    characters.slice(n * 7, n * 7 + 7).join(""),
-  );
+function piecesOf(text: string): readonly string[] {
+  return text.match(/.{1,7}/gsu) ?? [];
 }
 
 async function readBody(request: IncomingMessage): Promise<string> {

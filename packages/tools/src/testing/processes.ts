@@ -12,7 +12,8 @@ export function runsWith(text: string): number[] {
 export async function until(holds: () => boolean, patienceMs = 5_000): Promise<void> {
   const deadline = performance.now() + patienceMs;
   while (!holds()) {
-    if (performance.now() > deadline) throw new Error(`It did not come true within ${patienceMs} ms: ${holds.toString()}`);
+    if (performance.now() > deadline)
+      throw new Error(`It did not come true within ${patienceMs} ms: ${holds.toString()}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

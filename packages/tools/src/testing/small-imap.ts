@@ -35,6 +35,7 @@ export async function startSmallImap(options: SmallImapOptions = {}): Promise<Sm
           ? [`${tag} OK [CAPABILITY IMAP4rev1 SPECIAL-USE] in`]
           : [`${tag} NO [AUTHENTICATIONFAILED] ${rest} is wrong`];
       case "LIST":
+        if (rest === '"" ""') return ['* LIST (\\Noselect) "/" ""', `${tag} OK done`];
         return [
           '* LIST (\\HasNoChildren) "/" INBOX',
           ...(sentFolder === undefined ? [] : [`* LIST (\\HasNoChildren \\Sent) "/" "${sentFolder}"`]),

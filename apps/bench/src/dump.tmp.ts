@@ -1,0 +1,18 @@
+import { connect } from "@countersign/db/connect.ts";
+import { startOwnPostgres } from "./own-postgres.ts";
+import { measure } from "./measure.ts";
+import { ours } from "./ours.ts";
+const pg = await startOwnPostgres();
+const url = await pg.createDatabase("ours");
+const sql = connect(url, {max:1});
+await sql`create extension pg_stat_statements`;await sql`create extension pg_walinspect`;
+await ours.prepare(url);
+const effects = { heard: (_: string) => {} };
+const opened = await ours.open(url, {}, (id) => effects.heard(id));
+console.log(await measure(sql, opened, { atATime: 1, windowMs: 300 }, effects));
+await opened.close();
+const [r] = await sql`select * from runs where status='completed' limit 1`; console.log(r);
+for (const t of ["run_log","tool_calls","approvals","tasks","audit","capability_leases"]) console.log(t, await sql.unsafe(`select * from ${t} where run_id='${r.id}'`));
+await new Promise(r=>setTimeout(r,1500));
+console.log((await sql`select relname, n_tup_ins, n_tup_upd, n_tup_hot_upd, n_tup_del from pg_stat_user_tables where n_tup_ins>0`).map(r=>({...r})));
+await sql.end(); await pg.remove();

@@ -1,0 +1,18 @@
+import { connect } from "@countersign/db/connect.ts";
+import { startOwnPostgres } from "./own-postgres.ts";
+import { measure } from "./measure.ts";
+import { ours } from "./ours.ts";
+import { cpSync } from "node:fs";
+const pg = await startOwnPostgres();
+const url = await pg.createDatabase("ours");
+const sql = connect(url, {max:1});
+await sql`create extension pg_stat_statements`;await sql`create extension pg_walinspect`;
+await ours.prepare(url);
+await sql.unsafe(`alter database ours set session_preload_libraries='auto_explain'`);
+for (const s of ["log_nested_statements=on","log_analyze=on","log_buffers=on","log_min_duration=0","log_timing=on","sample_rate=0.15"]) await sql.unsafe(`alter database ours set auto_explain.${s.replace("=","='")}'`);
+const effects = { heard: (_: string) => {} };
+const opened = await ours.open(url, {}, (id) => effects.heard(id));
+console.log(await measure(sql, opened, { atATime: Number(process.argv[2]), windowMs: 3000 }, effects));
+await opened.close();
+cpSync(pg.dataDir + "/postgres.log", "/tmp/pg-explain.log");
+await sql.end(); await pg.remove();

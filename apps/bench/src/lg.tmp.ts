@@ -1,0 +1,11 @@
+import { startOwnPostgres } from "./own-postgres.ts";
+import { prepareOurs } from "./ours.ts";
+import { measureLongRuns } from "./long-runs.ts";
+import { measureGate } from "./gate-speed.ts";
+measureGate(500);
+console.log("gate", measureGate(1500));
+const pg = await startOwnPostgres();
+const url = await pg.createDatabase("lr");
+await prepareOurs(url);
+console.log(await measureLongRuns(url, 1000, 2));
+await pg.remove();

@@ -1,0 +1,37 @@
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { connect } from "@countersign/db/connect.ts";
+import { startEmbedded } from "@countersign/db/embedded.ts";
+
+export interface OwnPostgres {
+  readonly url: string;
+  readonly dataDir: string;
+  /** Makes a database and returns its address. */
+  createDatabase(name: string): Promise<string>;
+  /** Afterwards the server is gone and its data with it. */
+  remove(): Promise<void>;
+}
+
+/** A PostgreSQL server for one run of a benchmark, as it comes with the packages: every commit waits for the disk. */
+export async function startOwnPostgres(): Promise<OwnPostgres> {
+  const parent = join(import.meta.dirname, "../../../.test-data");
+  mkdirSync(parent, { recursive: true });
+  const dataDir = mkdtempSync(join(parent, "bench-"));
+  const server = await startEmbedded({ dataDir });
+  return {
+    url: server.url,
+    dataDir,
+    async createDatabase(name) {
+      const sql = connect(server.url, { max: 1 });
+      await sql.unsafe(`create database ${name}`);
+      await sql.end();
+      const url = new URL(server.url);
+      url.pathname = `/${name}`;
+      return url.href;
+    },
+    async remove() {
+      await server.stop();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}

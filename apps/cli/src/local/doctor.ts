@@ -1,0 +1,163 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { bootCheckKeys } from "@countersign/broker/boot-check-keys.ts";
+import { holdsSecrets } from "@countersign/broker/become-clean.ts";
+import { loadKeyring, privateKeyFile } from "@countersign/broker/keyring.ts";
+import { checkServer } from "@countersign/db/boot-check.ts";
+import type { Sql } from "@countersign/db/connect.ts";
+import { ask } from "../client.ts";
+import type { CliConfig } from "../config.ts";
+import { CliError } from "../exit.ts";
+import { pause } from "../verbs/interrupt.ts";
+import type { Cli } from "../verb.ts";
+import { withLocalDatabase } from "./local-database.ts";
+
+/** What was looked at. `warn` works, and could be better; `bad` does not work. */
+interface Finding {
+  readonly about: string;
+  readonly state: "ok" | "warn" | "bad";
+  readonly found: string;
+  readonly advice?: string;
+}
+
+/** A listener that hears nothing for so long sits behind a pooler in transaction mode. */
+const hearWithinMs = 3_000;
+
+/** What clocks may differ before people are shown times that mislead them; deadlines go by the database's clock alone. */
+const mostSkewMs = 2_000;
+
+/** `countersign doctor`: changes nothing. Throws CliError where something does not work. */
+export async function examine(cli: Cli): Promise<void> {
+  const findings = [
+    ...checkEnvironment(cli.config),
+    ...(await checkDatabase(cli.config)),
+    await checkServerAnswer(cli),
+  ];
+  if (cli.isJson) cli.printJson(findings);
+  else cli.print(findings.flatMap((finding) => show(finding, cli)));
+  const bad = findings.filter(({ state }) => state === "bad");
+  if (bad.length > 0) throw new CliError("error", `Not in order: ${bad.map(({ about }) => about).join(", ")}.`);
+}
+
+function checkEnvironment({ url, token, environment, databaseUrl, dataDir }: CliConfig): Finding[] {
+  const pair: Finding[] =
+    (url === undefined) === (token === undefined)
+      ? []
+      : [
+          {
+            about: "environment",
+            state: "bad",
+            found: "one of COUNTERSIGN_URL and COUNTERSIGN_TOKEN is set",
+            advice: "Set both, or neither.",
+          },
+        ];
+  const seeds: Finding[] = holdsSecrets(environment)
+    ? [
+        {
+          about: "environment",
+          state: "warn",
+          found: "it holds secrets, which programs of yours can read",
+          advice: "Once the worker has stored them (./countersign secrets ls), unset them.",
+        },
+      ]
+    : [];
+  const found = databaseUrl === undefined ? `the database of ${dataDir}` : "the database of DATABASE_URL";
+  return [...pair, ...seeds, { about: "environment", state: "ok", found }];
+}
+
+async function checkDatabase(config: CliConfig): Promise<Finding[]> {
+  try {
+    return await withLocalDatabase(config, async (sql) => {
+      await checkServer(sql);
+      const tables = await sql<{ is_there: boolean }[]>`select to_regclass('secrets') is not null as is_there`;
+      const isMigrated = tables[0]?.is_there === true;
+      return [
+        isMigrated
+          ? { about: "database", state: "ok", found: "it answers, and has the tables" }
+          : {
+              about: "database",
+              state: "bad",
+              found: "it answers, and has no tables of ours",
+              advice: "Run ./countersign migrate.",
+            },
+        await checkListening(sql),
+        await checkClock(sql),
+        ...(isMigrated ? [await checkKeys(sql, config)] : []),
+      ];
+    });
+  } catch (error) {
+    return [{ about: "database", state: "bad", found: error instanceof Error ? error.message : String(error) }];
+  }
+}
+
+async function checkListening(sql: Sql): Promise<Finding> {
+  const channel = `countersign_doctor_${process.pid}`;
+  const heard = new AbortController();
+  const listening = await sql.listen(channel, () => heard.abort());
+  await sql.notify(channel, "");
+  await pause(hearWithinMs, heard.signal);
+  await listening.unlisten();
+  if (heard.signal.aborted) return { about: "pooler", state: "ok", found: "notifications arrive" };
+  return {
+    about: "pooler",
+    state: "warn",
+    found: "notifications do not arrive, as behind a pooler in transaction mode; ready runs are found by polling",
+    advice: "Set DATABASE_DIRECT_URL to the database itself.",
+  };
+}
+
+async function checkClock(sql: Sql): Promise<Finding> {
+  const asked = Date.now();
+  const [row] = await sql<{ ms: number }[]>`select extract(epoch from clock_timestamp())::float8 * 1000 as ms`;
+  const answered = Date.now();
+  // What the way there and back took is no difference.
+  const skewMs = Math.round((row?.ms ?? answered) - (asked + answered) / 2);
+  const isSmall = Math.abs(skewMs) <= mostSkewMs + (answered - asked) / 2;
+  const found = `the database's clock is ${Math.abs(skewMs)} ms ${skewMs < 0 ? "behind" : "ahead of"} this machine's`;
+  if (isSmall) return { about: "clock", state: "ok", found };
+  return {
+    about: "clock",
+    state: "warn",
+    found,
+    advice: "Let both take the time from the network: ages are shown wrong, and signatures with a time may be refused.",
+  };
+}
+
+async function checkKeys(sql: Sql, { dataDir }: CliConfig): Promise<Finding> {
+  const path = join(dataDir, privateKeyFile);
+  if (!existsSync(path)) {
+    return {
+      about: "keys",
+      state: "warn",
+      found: `there is no master key in ${dataDir}`,
+      advice: "The worker makes it when it starts; where it has another folder, set COUNTERSIGN_DATA to that.",
+    };
+  }
+  try {
+    const { keyring, current } = await loadKeyring(dataDir);
+    const check = await bootCheckKeys(sql, keyring);
+    if (check.kind !== "ok") return { about: "keys", state: "bad", found: check.message };
+    return {
+      about: "keys",
+      state: "ok",
+      found: `${current.publicKey.keyId} opens every stored secret, with ${keyring.size - 1} earlier keys`,
+    };
+  } catch (error) {
+    return { about: "keys", state: "bad", found: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+async function checkServerAnswer(cli: Cli): Promise<Finding> {
+  try {
+    const { name, role, workspace } = await ask(cli.client.v1.me.$get());
+    return { about: "server", state: "ok", found: `it answers ${name} (${role}) in ${workspace.name}` };
+  } catch (error) {
+    return { about: "server", state: "bad", found: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function show({ about, state, found, advice }: Finding, { terminal }: Cli): string[] {
+  const { style } = terminal;
+  const sign = { ok: style.green("✔"), warn: style.yellow("!"), bad: style.red("✘") }[state];
+  return [`${sign} ${about}: ${found}`, ...(advice === undefined ? [] : [`  ${advice}`])];
+}

@@ -1,0 +1,101 @@
+import { type Role, roles } from "./auth.ts";
+import type { ProblemCode } from "./problem.ts";
+
+/** Who may use a route, on what. The page docs/access.md is made of this table, and a test tries every cell. */
+export interface Access {
+  /** Method and path, as the API describes them. */
+  readonly route: string;
+  /** What the request is about, where a route treats several things differently. */
+  readonly on?: string;
+  /** The least role; `nobody` where no token is needed. */
+  readonly least: Role | "nobody";
+  /** An object of the workspace is named. `owned`: only its owner and administrators may. */
+  readonly object?: "shared" | "owned";
+  /** The token must carry the right to decide, too. */
+  readonly decides?: true;
+  /** Whoever lacks the role is not told whether the object exists. */
+  readonly hides?: true;
+}
+
+export const access: readonly Access[] = [
+  { route: "GET /health/live", least: "nobody" },
+  { route: "GET /health/ready", least: "nobody" },
+
+  { route: "POST /v1/runs", least: "operator" },
+  { route: "GET /v1/runs", least: "viewer" },
+  { route: "GET /v1/runs/{id}", least: "viewer", object: "shared" },
+  { route: "GET /v1/runs/{id}/tree", least: "viewer", object: "shared" },
+  { route: "GET /v1/runs/{id}/log", least: "viewer", object: "shared" },
+  { route: "POST /v1/runs/{id}/steer", least: "operator", object: "owned" },
+  { route: "POST /v1/runs/{id}/cancel", least: "operator", object: "owned" },
+  { route: "GET /v1/runs/{id}/grants", least: "viewer", object: "shared" },
+  { route: "POST /v1/runs/{id}/grants/{capability}/revoke", least: "admin", object: "shared" },
+
+  { route: "GET /v1/approvals", least: "viewer" },
+  { route: "GET /v1/approvals/{id}", least: "viewer", object: "shared" },
+  { route: "POST /v1/approvals/{id}/decision", least: "approver", object: "shared", decides: true },
+
+  { route: "GET /v1/tasks", least: "viewer" },
+  { route: "POST /v1/tasks", least: "operator" },
+  { route: "GET /v1/tasks/{id}", least: "viewer", object: "shared" },
+  { route: "POST /v1/tasks/{id}/confirm", least: "approver", object: "shared", decides: true },
+  { route: "POST /v1/tasks/{id}/dismiss", on: "an approval", least: "approver", object: "shared", decides: true },
+  { route: "POST /v1/tasks/{id}/dismiss", on: "a question", least: "operator", object: "shared" },
+  { route: "POST /v1/tasks/{id}/dismiss", on: "a task", least: "operator", object: "shared" },
+  { route: "POST /v1/tasks/{id}/answer", least: "operator", object: "shared" },
+  { route: "POST /v1/tasks/{id}/done", least: "operator", object: "shared" },
+
+  { route: "POST /v1/kill", on: "the workspace", least: "admin" },
+  { route: "POST /v1/kill", on: "a run", least: "admin", object: "shared", hides: true },
+  { route: "POST /v1/kill", on: "a definition", least: "admin", object: "shared", hides: true },
+  { route: "POST /v1/lift", on: "the workspace", least: "admin" },
+  { route: "POST /v1/lift", on: "a run", least: "admin", object: "shared", hides: true },
+
+  { route: "GET /v1/definitions", least: "viewer" },
+  { route: "POST /v1/definitions", least: "admin" },
+  { route: "GET /v1/definitions/{id}", least: "viewer", object: "shared" },
+  { route: "GET /v1/definitions/{id}/versions", least: "viewer", object: "shared" },
+  { route: "POST /v1/definitions/{id}/versions", least: "admin", object: "shared" },
+  { route: "GET /v1/tools", least: "viewer" },
+  { route: "GET /v1/tools/{name}", least: "viewer" },
+
+  { route: "GET /v1/secrets", least: "admin" },
+  { route: "PUT /v1/secrets/{name}", least: "admin" },
+  { route: "DELETE /v1/secrets/{name}", least: "admin", object: "shared", hides: true },
+  { route: "GET /v1/audit", least: "admin" },
+  { route: "GET /v1/audit/export", least: "admin" },
+
+  { route: "GET /v1/me", least: "viewer" },
+  { route: "GET /v1/workspaces", least: "viewer" },
+  { route: "GET /v1/users", least: "admin" },
+  { route: "POST /v1/users", least: "admin" },
+  { route: "GET /v1/users/{id}", least: "viewer", object: "owned" },
+  { route: "PATCH /v1/users/{id}", least: "admin", object: "shared" },
+  { route: "GET /v1/tokens", on: "one account's", least: "viewer", object: "owned" },
+  { route: "POST /v1/tokens", on: "a token that may not decide", least: "admin" },
+  { route: "POST /v1/tokens", on: "a token that may decide", least: "admin", decides: true },
+  { route: "DELETE /v1/tokens/{id}", least: "viewer", object: "owned" },
+];
+
+/** Who asks: a person of a role, a program with the role admin whose token may not decide, or somebody without a token. */
+export const askers = [...roles, "service", "nobody"] as const;
+
+export type Asker = (typeof askers)[number];
+
+/** Whose the object is, where a route names one. */
+export type Whose = "own" | "another's" | "other workspace's";
+
+/** What is answered: `allowed`, or the code of the refusal. */
+export function answerTo(entry: Access, asker: Asker, whose: Whose): "allowed" | ProblemCode {
+  const { least, object, decides, hides } = entry;
+  if (least === "nobody") return "allowed";
+  if (asker === "nobody") return "unauthenticated";
+  const role = asker === "service" ? "admin" : asker;
+  const isForeign = object !== undefined && whose === "other workspace's";
+  if (isForeign && hides !== true) return "not_found";
+  if (roles.indexOf(role) < roles.indexOf(least))
+    return decides === true && least === "approver" ? "not_an_approver" : "forbidden";
+  if (decides === true && asker === "service") return "may_not_decide";
+  if (isForeign) return "not_found";
+  return object === "owned" && whose === "another's" && role !== "admin" ? "forbidden" : "allowed";
+}

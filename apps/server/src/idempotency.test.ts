@@ -1,0 +1,258 @@
+import { engineDatabase } from "@countersign/engine/testing/engine-database.ts";
+import { givenGatedRun, givenQuestionRun, givenRun } from "@countersign/engine/testing/fixtures.ts";
+import { afterAll, expect, test } from "vitest";
+import { type Answer, givenPeople, send, startTestServer } from "./testing/harness.ts";
+import { listOperations } from "./testing/operations.ts";
+
+const { sql, url, elsewhere } = await engineDatabase();
+const server = await startTestServer(url);
+const second = await startTestServer(url);
+afterAll(() => Promise.all([server.stop(), second.stop()]));
+
+interface Case {
+  readonly path: string;
+  readonly body?: object;
+  readonly changed?: object;
+  /** Counts what the request makes. */
+  count(): Promise<number>;
+}
+
+type World = Awaited<ReturnType<typeof givenPeople>>;
+
+async function countRows(table: string, where: string): Promise<number> {
+  const [row] = await sql.unsafe<{ n: number }[]>(`select count(*)::int as n from ${table} where ${where}`);
+  return row?.n ?? 0;
+}
+
+async function taskOf(runId: string): Promise<string> {
+  const [task] = await sql<{ id: string }[]>`select id from tasks where run_id = ${runId}`;
+  return task?.id ?? "";
+}
+
+const spec = { name: "keyed", model: "scripted", toolset: ["kb.read"] };
+const digest = { argsDigest: "hash-of-args" };
+
+/** Every route that creates or decides, on something fresh; and the same with another body, where it has one. */
+const cases: Record<string, (world: World) => Promise<Case> | Case> = {
+  "POST /v1/runs": (world) => ({
+    path: "/v1/runs",
+    body: { definition: "agent", input: "a" },
+    changed: { definition: "agent", input: "b" },
+    count: () => countRows("runs", `workspace_id = '${world.workspaceId}'`),
+  }),
+  "POST /v1/runs/{id}/steer": async (world) => {
+    const runId = await givenRun(sql, world, { startedBy: world.admin });
+    const path = `/v1/runs/${runId}/steer`;
+    const count = () => countRows("steers", `run_id = '${runId}'`);
+    return { path, body: { message: "a" }, changed: { message: "b" }, count };
+  },
+  "POST /v1/runs/{id}/cancel": async (world) => {
+    const runId = await givenRun(sql, world);
+    const path = `/v1/runs/${runId}/cancel`;
+    const count = () => countRows("runs", `id = '${runId}' and status = 'canceled'`);
+    return { path, body: { reason: "a" }, changed: { reason: "b" }, count };
+  },
+  "POST /v1/runs/{id}/grants/{capability}/revoke": async (world) => {
+    const runId = await givenRun(sql, world);
+    const path = `/v1/runs/${runId}/grants/mail.send/revoke`;
+    return { path, count: () => countRows("audit", `run_id = '${runId}' and action = 'grant.revoked'`) };
+  },
+  "POST /v1/approvals/{id}/decision": async (world) => {
+    const { approvalId } = await givenGatedRun(sql, world);
+    return {
+      path: `/v1/approvals/${approvalId}/decision`,
+      body: { answer: "approve", ...digest },
+      changed: { answer: "deny", ...digest },
+      count: () => countRows("audit", `subject = '${approvalId}' and action = 'approval.decided'`),
+    };
+  },
+  "POST /v1/tasks": (world) => ({
+    path: "/v1/tasks",
+    body: { title: "a" },
+    changed: { title: "b" },
+    count: () => countRows("tasks", `workspace_id = '${world.workspaceId}'`),
+  }),
+  "POST /v1/tasks/{id}/confirm": async (world) => {
+    const { runId, approvalId } = await givenGatedRun(sql, world);
+    const path = `/v1/tasks/${await taskOf(runId)}/confirm`;
+    const count = () => countRows("audit", `subject = '${approvalId}' and action = 'approval.decided'`);
+    return { path, body: digest, changed: { ...digest, note: "x" }, count };
+  },
+  "POST /v1/tasks/{id}/dismiss": async (world) => {
+    const { runId, approvalId } = await givenGatedRun(sql, world);
+    const path = `/v1/tasks/${await taskOf(runId)}/dismiss`;
+    const count = () => countRows("audit", `subject = '${approvalId}' and action = 'approval.decided'`);
+    return { path, body: digest, changed: { ...digest, feedback: "x" }, count };
+  },
+  "POST /v1/tasks/{id}/answer": async (world) => {
+    const { runId } = await givenQuestionRun(sql, world);
+    const path = `/v1/tasks/${await taskOf(runId)}/answer`;
+    const count = () => countRows("questions", `run_id = '${runId}' and status = 'answered'`);
+    return { path, body: { answer: "a" }, changed: { answer: "b" }, count };
+  },
+  "POST /v1/tasks/{id}/done": async (world) => {
+    const made = await send(server, world.tokens.admin, "POST", "/v1/tasks", { body: { title: "a" } });
+    const id = String(made.body["id"]);
+    return { path: `/v1/tasks/${id}/done`, count: () => countRows("tasks", `id = '${id}' and status = 'done'`) };
+  },
+  "POST /v1/kill": async (world) => {
+    const id = await givenRun(sql, world);
+    return {
+      path: "/v1/kill",
+      body: { scope: "run", id, reason: "a" },
+      changed: { scope: "run", id, reason: "b" },
+      count: () => countRows("audit", `subject = 'run:${id}' and action = 'scope.killed'`),
+    };
+  },
+  "POST /v1/lift": async (world) => {
+    const id = await givenRun(sql, world);
+    await send(server, world.tokens.admin, "POST", "/v1/kill", { body: { scope: "run", id, reason: "a" } });
+    return {
+      path: "/v1/lift",
+      body: { scope: "run", id },
+      changed: { scope: "run", id, reason: "b" },
+      count: () => countRows("audit", `subject = '${id}' and action = 'scope.lifted'`),
+    };
+  },
+  "POST /v1/definitions": (world) => ({
+    path: "/v1/definitions",
+    body: { spec },
+    changed: { spec: { ...spec, description: "b" } },
+    count: () => countRows("definitions", `workspace_id = '${world.workspaceId}' and name = 'keyed'`),
+  }),
+  "POST /v1/definitions/{id}/versions": (world) => ({
+    path: `/v1/definitions/${world.definitionId}/versions`,
+    body: { spec: { ...spec, name: "agent" } },
+    changed: { spec: { ...spec, name: "agent", description: "b" } },
+    count: () => countRows("definition_versions", `definition_id = '${world.definitionId}' and version > 1`),
+  }),
+  "POST /v1/users": (world) => ({
+    path: "/v1/users",
+    body: { name: "a", role: "viewer" },
+    changed: { name: "b", role: "viewer" },
+    count: () => countRows("users", `workspace_id = '${world.workspaceId}' and name in ('a', 'b')`),
+  }),
+  "POST /v1/tokens": (world) => ({
+    path: "/v1/tokens",
+    body: { userId: world.viewer, label: "a" },
+    changed: { userId: world.viewer, label: "b" },
+    count: () => countRows("tokens", `user_id = '${world.viewer}' and created_by is not null`),
+  }),
+};
+
+test("every route that creates or decides takes an idempotency key, and says so", async () => {
+  const posts = (await listOperations(server)).filter(({ method }) => method === "POST");
+  expect(posts.map(({ path }) => `POST ${path}`).toSorted()).toEqual(Object.keys(cases).toSorted());
+  const { body } = await send(server, undefined, "GET", "/openapi.json");
+  const paths = body["paths"] as Record<string, { post?: { parameters?: { name: string }[] } }>;
+  for (const { path } of posts) {
+    expect({ path, names: paths[path]?.post?.parameters?.map(({ name }) => name) }).toMatchObject({
+      path,
+      names: expect.arrayContaining(["idempotency-key"]) as string[],
+    });
+  }
+});
+
+test.each(Object.entries(cases))(
+  "UI15, DU19: %s with a key happens once: in flight 409, then replayed, and another request is refused",
+  async (_route, prepare) => {
+    const world = await givenPeople(sql);
+    const { path, body, changed, count } = await prepare(world);
+    const before = await count();
+    const ask = (at: typeof server, sent: object | undefined, key = "k-1"): Promise<Answer> =>
+      send(at, world.tokens.admin, "POST", path, {
+        ...(sent === undefined ? {} : { body: sent }),
+        headers: { "idempotency-key": key, "if-match": '"1"' },
+      });
+    const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => ask(i % 2 === 0 ? server : second, body)));
+    const made = answers.filter(({ status }) => status === 200);
+    expect(made.length).toBeGreaterThan(0);
+    for (const answer of answers.filter(({ status }) => status !== 200)) {
+      expect(answer).toMatchObject({ status: 409, body: { code: "in_flight" } });
+      expect(answer.headers.get("retry-after")).toBe("1");
+    }
+    expect(made.filter(({ headers }) => !headers.has("idempotency-replayed"))).toHaveLength(1);
+    expect(await count()).toBe(before + 1);
+
+    const replay = await ask(second, body);
+    expect(replay.headers.get("idempotency-replayed")).toBe("true");
+    const first = made.find(({ headers }) => !headers.has("idempotency-replayed"));
+    expect(replay.body).toEqual(path === "/v1/tokens" ? { ...first?.body, token: null } : first?.body);
+    if (changed !== undefined) {
+      expect(await ask(server, changed)).toMatchObject({ status: 422, body: { code: "key_reused" } });
+    }
+    expect(await count()).toBe(before + 1);
+    expect(await ask(server, body, "not ascii \xe9")).toMatchObject({ status: 422 });
+    expect(await ask(server, body, "x".repeat(201))).toMatchObject({ status: 422 });
+  },
+);
+
+test("a request whose key is held by one in flight is refused at once, and answered with its answer after it", async () => {
+  const { tokens, admin } = await givenPeople(sql);
+  const ask = () =>
+    send(server, tokens.admin, "POST", "/v1/tasks", { body: { title: "a" }, headers: { "idempotency-key": "held" } });
+  const lock = `idempotency ${admin} held`;
+  await elsewhere.reserve().then(async (holder) => {
+    await holder`select pg_advisory_lock(hashtextextended(${lock}, 0))`;
+    expect(await ask()).toMatchObject({ status: 409, body: { code: "in_flight" } });
+    await holder`select pg_advisory_unlock(hashtextextended(${lock}, 0))`;
+    holder.release();
+  });
+  expect(await ask()).toMatchObject({ status: 200 });
+});
+
+test("a refusal keeps no key, so the same request may be sent again when it can succeed", async () => {
+  const { tokens } = await givenPeople(sql);
+  const ask = () =>
+    send(server, tokens.operator, "POST", "/v1/runs", {
+      body: { definition: "later", input: "x" },
+      headers: { "idempotency-key": "early" },
+    });
+  expect(await ask()).toMatchObject({ status: 404 });
+  await send(server, tokens.admin, "POST", "/v1/definitions", { body: { spec: { ...spec, name: "later" } } });
+  expect(await ask()).toMatchObject({ status: 200 });
+});
+
+test("a refused decision with a key leaves its audit row, and no key", async () => {
+  const world = await givenPeople(sql);
+  const { approvalId } = await givenGatedRun(sql, world);
+  const refused = await send(server, world.tokens.operator, "POST", `/v1/approvals/${approvalId}/decision`, {
+    body: { answer: "approve", ...digest },
+    headers: { "idempotency-key": "k", "if-match": '"1"' },
+  });
+  expect(refused).toMatchObject({ status: 403, body: { code: "not_an_approver" } });
+  expect(await countRows("audit", `subject = '${approvalId}' and action = 'approval.decision_refused'`)).toBe(1);
+  expect(await countRows("idempotency_keys", `workspace_id = '${world.workspaceId}'`)).toBe(0);
+});
+
+test("a key is its sender's own, and the worker is told of what a keyed request made ready", async () => {
+  const { tokens } = await givenPeople(sql);
+  const start = (token: string) =>
+    send(server, token, "POST", "/v1/runs", {
+      body: { definition: "agent", input: "x" },
+      headers: { "idempotency-key": "shared" },
+    });
+  const rings = server.rings();
+  const [mine, theirs] = [await start(tokens.operator), await start(tokens.admin)];
+  expect(server.rings()).toBe(rings + 2);
+  expect(mine.body["id"]).not.toBe(theirs.body["id"]);
+  await start(tokens.operator);
+  expect(server.rings()).toBe(rings + 2);
+});
+
+test("keys of more than two days are removed, a few with each new one", async () => {
+  const { tokens, admin, workspaceId } = await givenPeople(sql);
+  await sql`
+    insert into idempotency_keys (sender, key, workspace_id, request_hash, answer, created_at)
+    select ${admin}, 'old ' || n, ${workspaceId}, 'x', '{}', clock_timestamp() - interval '49 hours' from generate_series(1, 6) n`;
+  for (const key of ["n1", "n2"]) {
+    await send(server, tokens.admin, "POST", "/v1/tasks", {
+      body: { title: key },
+      headers: { "idempotency-key": key },
+    });
+  }
+  expect(await sql`select key from idempotency_keys where workspace_id = ${workspaceId} order by key`).toEqual([
+    { key: "n1" },
+    { key: "n2" },
+  ]);
+});

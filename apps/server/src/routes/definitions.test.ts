@@ -1,0 +1,149 @@
+import { testDatabase } from "@countersign/db/testing/test-database.ts";
+import { afterAll, expect, test } from "vitest";
+import { agentSpec, givenPeople, send, startTestServer } from "../testing/harness.ts";
+
+const { sql, url } = await testDatabase();
+const server = await startTestServer(url);
+const second = await startTestServer(url);
+afterAll(() => Promise.all([server.stop(), second.stop()]));
+
+const post = (token: string, path: string, spec: object, headers: Record<string, string> = {}, at = server) =>
+  send(at, token, "POST", path, { body: { spec }, headers });
+
+async function countVersions(id: string) {
+  const [row] = await sql`
+    select d.current_version as current, p.version::int as policy,
+           (select count(*)::int from definition_versions v where v.definition_id = d.id) as versions
+      from definitions d join policies p on p.scope_id = d.id where d.id = ${id}`;
+  return row;
+}
+
+test("a definition is made in its first version, with a policy of its own, once per name, and can be run at once", async () => {
+  const { tokens } = await givenPeople(sql);
+  const spec = { name: "mailer", model: "scripted", toolset: ["mail.send"] };
+  const dry = await post(tokens.admin, "/v1/definitions?dryRun=true", spec);
+  expect(dry).toMatchObject({ status: 200, body: { outcome: "created", isDryRun: true, id: null, version: 1 } });
+  const made = await post(tokens.admin, "/v1/definitions", spec);
+  expect(made).toMatchObject({
+    status: 200,
+    body: { outcome: "created", isDryRun: false, version: 1, capabilities: { gained: ["mail.send"], lost: [] } },
+  });
+  expect(await countVersions(String(made.body["id"]))).toEqual({ current: 1, policy: 1, versions: 1 });
+  for (const path of ["/v1/definitions", "/v1/definitions?dryRun=true"]) {
+    expect(await post(tokens.admin, path, spec)).toMatchObject({ status: 409, body: { code: "name_taken" } });
+  }
+  const body = { definition: "mailer", input: "x" };
+  expect(await send(server, tokens.operator, "POST", "/v1/runs", { body })).toMatchObject({ status: 200 });
+});
+
+test("what is no definition is refused with everything that is wrong, and nothing is stored", async () => {
+  const { tokens, definitionId, workspaceId } = await givenPeople(sql);
+  const bad = { ...agentSpec, toolset: ["kb.read", "no.such"], caps: ["no.cap"] };
+  for (const path of ["/v1/definitions", `/v1/definitions/${definitionId}/versions`]) {
+    const answer = await post(tokens.admin, path, bad, { "if-match": '"1"' });
+    expect(answer).toMatchObject({ status: 422, body: { code: "invalid_definition" } });
+    expect(answer.body.detail).toContain("no.such");
+    expect(answer.body.detail).toContain("no.cap");
+    const unknown = await post(tokens.admin, path, { ...agentSpec, colour: "red" }, { "if-match": '"1"' });
+    expect(unknown.body.detail).toContain("colour");
+    for (const name of ["", "a\0b", "\ud800", "two\nlines", "x".repeat(101)]) {
+      expect(await post(tokens.admin, path, { ...agentSpec, name }, { "if-match": '"1"' })).toMatchObject({
+        status: 422,
+      });
+    }
+  }
+  expect(await sql`select from definitions where workspace_id = ${workspaceId}`).toHaveLength(1);
+  expect(await countVersions(definitionId)).toEqual({ current: 1, policy: 1, versions: 1 });
+});
+
+test("a new version says on which it was made, shows the difference first, is never edited in place, and moves the policy", async () => {
+  const { tokens, definitionId, admin, workspaceId } = await givenPeople(sql);
+  const path = `/v1/definitions/${definitionId}/versions`;
+  const spec = { ...agentSpec, instructions: "Be brief.", limits: { turns: 9 }, toolset: ["kb.read"] };
+
+  const dry = await post(tokens.admin, `${path}?dryRun=true`, spec);
+  expect(dry.body).toMatchObject({
+    outcome: "changed",
+    isDryRun: true,
+    version: 2,
+    changes: [
+      { path: "instructions", before: "", after: "Be brief." },
+      { path: "limits.turns", before: 200, after: 9 },
+      { path: "toolset", before: agentSpec.toolset, after: ["kb.read"] },
+    ],
+    capabilities: { gained: [], lost: ["mail.send"] },
+  });
+  expect(await countVersions(definitionId)).toEqual({ current: 1, policy: 1, versions: 1 });
+
+  expect(await post(tokens.admin, path, spec)).toMatchObject({ status: 428, body: { code: "precondition_required" } });
+  expect(await post(tokens.admin, path, spec, { "if-match": '"2"' })).toMatchObject({
+    status: 412,
+    body: { code: "stale" },
+  });
+  expect(await post(tokens.admin, path, spec, { "if-match": "1" })).toMatchObject({ status: 422 });
+  const applied = await post(tokens.admin, path, spec, { "if-match": '"1"' });
+  expect(applied).toMatchObject({ status: 200, body: { outcome: "changed", isDryRun: false, version: 2 } });
+  expect(await countVersions(definitionId)).toEqual({ current: 2, policy: 2, versions: 2 });
+
+  const same = await post(tokens.admin, path, spec, { "if-match": '"2"' });
+  expect(same.body).toMatchObject({ outcome: "unchanged", version: 2, changes: [] });
+  expect(await countVersions(definitionId)).toEqual({ current: 2, policy: 2, versions: 2 });
+  expect(await post(tokens.admin, path, { ...spec, name: "other" }, { "if-match": '"2"' })).toMatchObject({
+    status: 422,
+  });
+
+  const got = await send(server, tokens.viewer, "GET", `/v1/definitions/${definitionId}`);
+  expect(got.headers.get("etag")).toBe('"2"');
+  expect(got.body).toMatchObject({ version: 2, spec: { instructions: "Be brief." }, createdBy: { id: admin } });
+  const { body } = await send(server, tokens.viewer, "GET", path);
+  expect(body).toMatchObject({
+    versions: [
+      { version: 2, createdBy: { id: admin } },
+      { version: 1, spec: agentSpec, createdBy: null },
+    ],
+  });
+  const audit =
+    await sql`select action, subject, details->>'version' as v from audit where workspace_id = ${workspaceId}`;
+  expect(audit).toEqual([{ action: "definition.changed", subject: definitionId, v: "2" }]);
+});
+
+test("of two versions made on the same one at once, over two servers, one is made and the other is told", async () => {
+  const { tokens, definitionId } = await givenPeople(sql);
+  const path = `/v1/definitions/${definitionId}/versions`;
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, (_, i) =>
+      post(
+        tokens.admin,
+        path,
+        { ...agentSpec, description: `number ${i}` },
+        { "if-match": '"1"' },
+        i % 2 ? server : second,
+      ),
+    ),
+  );
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array.from({ length: 9 }, () => 412)]);
+  expect(await countVersions(definitionId)).toEqual({ current: 2, policy: 2, versions: 2 });
+});
+
+test("of definitions of one name made at once one is made; the list goes on page by page, by name, and finds one by it", async () => {
+  const { tokens } = await givenPeople(sql);
+  const made = await Promise.all(
+    Array.from({ length: 6 }, (_, i) =>
+      post(tokens.admin, "/v1/definitions", { ...agentSpec, name: "zed" }, {}, i % 2 ? server : second),
+    ),
+  );
+  expect(made.map(({ status }) => status).toSorted()).toEqual([200, 409, 409, 409, 409, 409]);
+  for (const name of ["mike", "bravo", "Über", "kilo"])
+    await post(tokens.admin, "/v1/definitions", { ...agentSpec, name });
+  const names: string[] = [];
+  let path = "/v1/definitions?limit=2";
+  for (;;) {
+    const { body } = await send(server, tokens.viewer, "GET", path);
+    names.push(...(body["definitions"] as { name: string }[]).map(({ name }) => name));
+    if (body["nextCursor"] === null) break;
+    path = `/v1/definitions?limit=2&cursor=${String(body["nextCursor"])}`;
+  }
+  expect(names.toSorted()).toEqual(["agent", "bravo", "kilo", "mike", "zed", "Über"].toSorted());
+  const { body } = await send(server, tokens.viewer, "GET", "/v1/definitions?name=kilo");
+  expect(body).toMatchObject({ definitions: [{ name: "kilo" }], nextCursor: null });
+});

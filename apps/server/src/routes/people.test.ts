@@ -1,0 +1,95 @@
+import { testDatabase } from "@countersign/db/testing/test-database.ts";
+import { afterAll, expect, test } from "vitest";
+import { givenPeople, send, startTestServer } from "../testing/harness.ts";
+
+const { sql, url } = await testDatabase();
+const server = await startTestServer(url);
+const second = await startTestServer(url);
+afterAll(() => Promise.all([server.stop(), second.stop()]));
+
+test("an account is made with a role, once per name, and is in the audit", async () => {
+  const { tokens, workspaceId, admin } = await givenPeople(sql);
+  const make = (body: object) => send(server, tokens.admin, "POST", "/v1/users", { body });
+  const made = await make({ name: "Nora New", role: "operator" });
+  expect(made).toMatchObject({ status: 200, body: { name: "Nora New", role: "operator", isService: false } });
+  expect(await make({ name: "Nora New", role: "viewer" })).toMatchObject({ status: 409, body: { code: "name_taken" } });
+  const service = await make({ name: "Billing", role: "operator", isService: true });
+  expect(service.body).toMatchObject({ isService: true, disabledAt: null });
+  for (const body of [{ name: "x", role: "root" }, { name: "a\u202eb", role: "viewer" }, { name: "x" }, {}]) {
+    expect((await make(body)).status).toBe(422);
+  }
+  const audit = await sql`
+    select actor, action, subject, details->>'role' as role from audit where workspace_id = ${workspaceId} order by id`;
+  expect(audit).toEqual([
+    { actor: `user:${admin}`, action: "user.created", subject: made.body["id"], role: "operator" },
+    { actor: `user:${admin}`, action: "user.created", subject: service.body["id"], role: "operator" },
+  ]);
+});
+
+test("accounts are listed page by page, without a double or a gap", async () => {
+  const { tokens } = await givenPeople(sql);
+  const names: unknown[] = [];
+  let path = "/v1/users?limit=2";
+  for (;;) {
+    const { body } = await send(server, tokens.admin, "GET", path);
+    names.push(...(body["users"] as { name: string }[]).map(({ name }) => name));
+    if (body["nextCursor"] === null) break;
+    path = `/v1/users?limit=2&cursor=${String(body["nextCursor"])}`;
+  }
+  expect(names).toEqual(["Ada Admin", "Abe Approver", "Ann Approver", "Olga Operator", "Vic Viewer"]);
+});
+
+test("a changed role and a disabled account count from the next request on; enabling brings the tokens back", async () => {
+  const { tokens, viewer } = await givenPeople(sql);
+  const change = (body: object) => send(server, tokens.admin, "PATCH", `/v1/users/${viewer}`, { body });
+  const start = () => send(second, tokens.viewer, "POST", "/v1/runs", { body: { definition: "agent", input: "x" } });
+  expect(await start()).toMatchObject({ status: 403 });
+  expect(await change({ role: "operator" })).toMatchObject({ status: 200, body: { role: "operator" } });
+  expect(await start()).toMatchObject({ status: 200 });
+  expect(await change({ isDisabled: true })).toMatchObject({ status: 200 });
+  expect(await start()).toMatchObject({ status: 401, body: { code: "unauthenticated" } });
+  expect((await change({ isDisabled: false })).body).toMatchObject({ disabledAt: null });
+  expect(await start()).toMatchObject({ status: 200 });
+  expect(await change({})).toMatchObject({ status: 422 });
+  expect(await change({ name: "Olga Operator" })).toMatchObject({ status: 409, body: { code: "name_taken" } });
+  const audit = await sql`select details::text as text from audit where subject = ${viewer} order by id`;
+  expect(audit.map((row) => JSON.parse(String(row["text"])) as object)).toMatchObject([
+    { roleBefore: "viewer", role: "operator" },
+    { isDisabled: true },
+    { isDisabled: false },
+  ]);
+});
+
+test("a workspace keeps an administrator, also when two step down at once; a program's account is none", async () => {
+  const { tokens, admin, approver, workspaceId } = await givenPeople(sql);
+  const change = (token: string, id: string, body: object, at = server) =>
+    send(at, token, "PATCH", `/v1/users/${id}`, { body });
+  await send(server, tokens.admin, "POST", "/v1/users", { body: { name: "Sync", role: "admin", isService: true } });
+  for (const body of [{ role: "viewer" }, { isDisabled: true }]) {
+    expect(await change(tokens.admin, admin, body)).toMatchObject({ status: 409, body: { code: "last_admin" } });
+  }
+  expect(await change(tokens.admin, approver, { role: "admin" })).toMatchObject({ status: 200 });
+  const both = await Promise.all([
+    change(tokens.admin, admin, { role: "viewer" }),
+    change(tokens.approver, approver, { isDisabled: true }, second),
+  ]);
+  expect(both.map((answer) => answer.status).toSorted()).toEqual([200, 409]);
+  const [left] = await sql`
+    select count(*)::int as n from users
+     where workspace_id = ${workspaceId} and role = 'admin' and disabled_at is null and not is_service`;
+  expect(left).toEqual({ n: 1 });
+});
+
+test("a person sees who they are, their own account and their workspace, and no other", async () => {
+  const { tokens, viewer, approver, workspaceId } = await givenPeople(sql);
+  await givenPeople(sql);
+  expect(await send(server, tokens.viewer, "GET", "/v1/me")).toMatchObject({
+    status: 200,
+    body: { id: viewer, role: "viewer", mayDecide: false, via: null, workspace: { id: workspaceId } },
+  });
+  expect((await send(server, tokens.approver, "GET", "/v1/me")).body).toMatchObject({ mayDecide: true });
+  const { body } = await send(server, tokens.viewer, "GET", "/v1/workspaces");
+  expect(body).toMatchObject({ workspaces: [{ id: workspaceId }] });
+  expect(await send(server, tokens.viewer, "GET", `/v1/users/${viewer}`)).toMatchObject({ status: 200 });
+  expect(await send(server, tokens.viewer, "GET", `/v1/users/${approver}`)).toMatchObject({ status: 403 });
+});

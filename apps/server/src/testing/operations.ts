@@ -1,0 +1,56 @@
+import { send, type TestServer } from "./harness.ts";
+
+/** A route as the API describes it. */
+export interface Operation {
+  readonly method: string;
+  readonly path: string;
+  readonly hasBody: boolean;
+}
+
+type Described = Record<string, Record<string, { requestBody?: object }>>;
+
+/** Every route of the server's own description. */
+export async function listOperations(server: Pick<TestServer, "url">): Promise<Operation[]> {
+  const { body } = await send(server, undefined, "GET", "/openapi.json");
+  return Object.entries(body["paths"] as Described).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { requestBody }]) => ({
+      method: method.toUpperCase(),
+      path,
+      hasBody: requestBody !== undefined,
+    })),
+  );
+}
+
+/** The path of a request: with this id, and a capability and a name that could be. */
+export function fillPath(path: string, id: string): string {
+  return path
+    .replace("{id}", id)
+    .replace("{capability}", "mail.send")
+    .replace("{name}", path.startsWith("/v1/tools") ? "mail.send" : "smtp");
+}
+
+/** A body that the route takes, so that what is refused is not the body. */
+export function goodBody({ method, path, hasBody }: Operation, id: string): object | undefined {
+  return hasBody ? (bodies(id)[`${method} ${path}`] ?? {}) : undefined;
+}
+
+function bodies(id: string): Record<string, object> {
+  const spec = { name: "agent", model: "scripted", toolset: ["kb.read"] };
+  return {
+    "POST /v1/runs": { definition: "agent", input: "go" },
+    "POST /v1/tasks": { title: "x" },
+    "POST /v1/runs/{id}/steer": { message: "x" },
+    "POST /v1/approvals/{id}/decision": { answer: "deny", argsDigest: "hash-of-args" },
+    "POST /v1/tasks/{id}/confirm": { argsDigest: "hash-of-args" },
+    "POST /v1/tasks/{id}/dismiss": { argsDigest: "hash-of-args" },
+    "POST /v1/tasks/{id}/answer": { answer: "x" },
+    "POST /v1/kill": { scope: "workspace", reason: "x" },
+    "POST /v1/lift": { scope: "workspace" },
+    "POST /v1/definitions": { spec: { ...spec, name: `agent ${id}` } },
+    "POST /v1/definitions/{id}/versions": { spec },
+    "PUT /v1/secrets/{name}": { capability: "mail.send", value: "a value long enough" },
+    "POST /v1/users": { name: `user ${id}`, role: "viewer" },
+    "PATCH /v1/users/{id}": { isDisabled: false },
+    "POST /v1/tokens": { userId: id, label: "x" },
+  };
+}

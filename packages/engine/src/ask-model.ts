@@ -1,0 +1,26 @@
+import type { Engine } from "./engine.ts";
+import type { Delta, ModelReply, ModelRequest } from "./model.ts";
+import { checkReply } from "./model-reply.ts";
+import { scrubReply, scrubRequest } from "./scrub.ts";
+
+export interface Asking {
+  readonly signal: AbortSignal;
+  /** The ids of tool uses that the run has had. */
+  readonly usedIds: ReadonlySet<string>;
+  readonly onDelta?: (delta: Delta) => void;
+}
+
+/**
+ * Asks the model with no secret in what it is told; answers with what it said, checked, and with none in that either.
+ * Rejects as `engine.model` does, and with `invalid_model_output`.
+ */
+export async function askModel(
+  engine: Engine,
+  request: ModelRequest,
+  { signal, usedIds, onDelta }: Asking,
+): Promise<ModelReply> {
+  const told = scrubRequest(await engine.scrubberOf(request.runId), request);
+  const reply = checkReply(await engine.model(told, signal, onDelta), usedIds);
+  // Anew: secrets were opened meanwhile, the provider's own key among them.
+  return scrubReply(await engine.scrubberOf(request.runId), reply);
+}

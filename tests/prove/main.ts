@@ -1,0 +1,80 @@
+import { parseArgs } from "node:util";
+import { brokenEngines, patchFunctions, patchModules } from "./broken/engines.ts";
+import { startScratch } from "./scratch.ts";
+import type { Report } from "./report.ts";
+
+/** The proofs, run by hand: prints what was tried, and ends with 1 where anything did not hold. */
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    /** Only so many points or orders, evenly spread. */
+    sample: { type: "string" },
+    /** Only these acts of the races, or this kind of point of the crash proof. */
+    only: { type: "string" },
+    seed: { type: "string" },
+    /** Where a failing sequence of the model is, as it was told. */
+    path: { type: "string" },
+    runs: { type: "string" },
+    sequences: { type: "string" },
+    /** Breaks the engine in this known way first; the proof is then expected to fail. */
+    broken: { type: "string" },
+  },
+});
+
+const [proof = ""] = positionals;
+const sample = values.sample === undefined ? {} : { sample: Number(values.sample) };
+const seed = values.seed === undefined ? Date.now() % 2 ** 31 : Number(values.seed);
+const broken = values.broken === undefined ? undefined : brokenEngines[values.broken];
+if (values.broken !== undefined && broken === undefined)
+  throw new Error(`There is no broken engine ${values.broken}; there are: ${Object.keys(brokenEngines).join(", ")}`);
+const nodeOptions = broken === undefined ? "" : patchModules(broken);
+const stopsEarly = broken !== undefined;
+
+const proofs: Readonly<Record<string, (url: string) => Promise<Report>>> = {
+  async crash(url) {
+    const { proveCrash } = await import("./crash.ts");
+    const only = (["worker", "server", "mail"] as const).find((target) => target === values.only);
+    return await proveCrash({ url, ...sample, ...(only && { only }), stopsEarly, nodeOptions, onProgress: console.log });
+  },
+  async races(url) {
+    const { proveRaces } = await import("./races.ts");
+    const only = values.only?.split(",");
+    return await proveRaces({ url, ...sample, ...(only && { only }), stopsEarly });
+  },
+  async model(url) {
+    const { proveModel } = await import("./model.ts");
+    const path = values.path === undefined ? {} : { path: values.path };
+    return await proveModel({ url, sequences: Number(values.sequences ?? 200), length: 120, seed, ...path });
+  },
+  async chaos() {
+    const { proveChaos } = await import("./chaos.ts");
+    return await proveChaos({ runs: Number(values.runs ?? 2_000), seed, onProgress: console.log });
+  },
+  async broken() {
+    const { proveBroken } = await import("./broken.ts");
+    return await proveBroken(console.log);
+  },
+};
+
+const prove = proofs[proof];
+if (prove === undefined) throw new Error(`There is no proof ${proof}; there are: ${Object.keys(proofs).join(", ")}`);
+
+const startedAt = performance.now();
+const report = await proveOn(prove);
+for (const violation of report.violations) console.log(`VIOLATION ${violation}`);
+const counts = Object.entries(report.counts).map(([name, count]) => `${name} ${count}`);
+const seconds = Math.round((performance.now() - startedAt) / 1_000);
+console.log(`${proof}: ${counts.join(", ")}, violations ${report.violations.length}, ${seconds} s`);
+process.exit(report.violations.length === 0 ? 0 : 1);
+
+async function proveOn(one: (url: string) => Promise<Report>): Promise<Report> {
+  // Those that start servers of their own need no other.
+  if (proof === "chaos" || proof === "broken") return await one("");
+  const scratch = await startScratch();
+  try {
+    if (broken !== undefined) await patchFunctions(scratch.url, broken);
+    return await one(scratch.url);
+  } finally {
+    await scratch.stop();
+  }
+}
