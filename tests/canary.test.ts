@@ -191,7 +191,7 @@ async function readTraces(): Promise<Trace[]> {
   ];
 }
 
-test("no value of any secret is in any column of any table, in any log line or in any model request, in any form", async () => {
+test("KN23, KN24: no value of any secret is in any column of any table, in any log line or in any model request, in any form", async () => {
   const traces = await readTraces();
   expect(traces.length).toBeGreaterThan(1_000);
   expect(findLeaks([...canaries, ...(await ownSecrets())], traces)).toEqual([]);

@@ -110,7 +110,7 @@ test.runIf(hasPages)(
     const log = pino({ level: "silent" });
     const mail = await startMailServer(join(dataDir, "mail-server.json"), join(dataDir, "mail"), () => undefined);
     const config = parseConfig({ DATABASE_URL: url, PROVIDERS: "fake", COUNTERSIGN_DATA: dataDir });
-    const worker = await work(config, createScriptedModel({ agent: librarian }), log);
+    const worker = await work(config, () => ({ model: createScriptedModel({ agent: librarian }) }), log);
     const server = await startServer({ databaseUrl: url, host: "127.0.0.1", port: 0, publicUrl: undefined }, log);
     try {
       const { port, user, pass } = mail.settings;

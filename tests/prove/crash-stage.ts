@@ -16,7 +16,7 @@ import { pino } from "pino";
 import { type MailSink, startMailSink } from "../support/mail-sink.ts";
 import { startProcess, type TestProcess } from "../support/processes.ts";
 import { repositoryRoot } from "../support/repository.ts";
-import { crashModel } from "./crash-scenario.ts";
+import { proofModel } from "./scenarios.ts";
 import { type MailProxy, startMailProxy } from "./mail-proxy.ts";
 import { type MessageProxy, startMessageProxy } from "./message-proxy.ts";
 
@@ -92,7 +92,7 @@ export async function setStage(url: string, nodeOptions: string): Promise<Stage>
       NODE_OPTIONS: nodeOptions,
       NODE_COMPILE_CACHE: join(folder, "compile-cache"),
     };
-    const victim = startProcess(join(import.meta.dirname, "crash-victim.ts"), env, [role]);
+    const victim = startProcess(join(import.meta.dirname, "victim.ts"), env, [role]);
     await victim.waitFor(said("loaded"));
     return victim;
   }
@@ -116,7 +116,7 @@ export async function setStage(url: string, nodeOptions: string): Promise<Stage>
     },
     async startWorker() {
       const config = parseWorkerConfig({ ...common, ...quick, DATABASE_URL: url });
-      return await work(config, crashModel, log);
+      return await work(config, () => ({ model: proofModel }), log);
     },
     async endLeasesOf(victim) {
       const name = `${hostname()}:${victim.process.pid}`;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Sql } from "@countersign/db/connect.ts";
 import { findViolations } from "@countersign/engine/testing/invariants.ts";
-import { expectedOutput } from "./crash-scenario.ts";
+import { expectedOutput } from "./scenarios.ts";
 import { type Role, setStage, type Stage, type Victim } from "./crash-stage.ts";
 import { type Report, spread } from "./report.ts";
 import type { Point } from "./tap.ts";
@@ -13,6 +13,8 @@ export interface CrashOptions {
   readonly sample?: number;
   /** Only points of this kind. */
   readonly only?: Target;
+  /** Only at messages of which this is a part, as the counting pass names them. */
+  readonly at?: string;
   readonly stopsEarly?: boolean;
   /** Options of Node for the processes that are killed. */
   readonly nodeOptions?: string;
@@ -27,7 +29,8 @@ interface Strike extends Point {
   readonly target: Target;
 }
 
-const patienceMs = 60_000;
+/** A run that is not at its end by then never will be. */
+const patienceMs = 30_000;
 
 /**
  * Kills a worker or a server with SIGKILL at every message that it sends to the database in the course of a run with
@@ -44,7 +47,7 @@ export async function proveCrash(options: CrashOptions): Promise<Report> {
     const counted = await countPoints(stage, violations);
     const all = (["worker", "server", "mail"] as const)
       .filter((target) => (options.only ?? target) === target)
-      .flatMap((target) => pointsOf(target, counted[target]));
+      .flatMap((target) => pointsOf(target, counted[target], options.at ?? ""));
     const strikes = options.sample === undefined ? all : spread(all, options.sample);
     for (const [index, strike] of strikes.entries()) {
       const name = `killed ${strike.when} message ${strike.n} of the ${strike.target}`;
@@ -62,14 +65,14 @@ export async function proveCrash(options: CrashOptions): Promise<Report> {
   }
 }
 
-function pointsOf(target: Target, count: number): Strike[] {
-  const numbers = Array.from({ length: count }, (_, index) => index + 1);
+function pointsOf(target: Target, labels: readonly string[], part: string): Strike[] {
+  const numbers = labels.flatMap((label, index) => (label.includes(part) ? [index + 1] : []));
   return numbers.flatMap((n) => (["before", "after"] as const).map((when) => ({ target, n, when })));
 }
 
-/** One clean pass for each role. */
-async function countPoints(stage: Stage, violations: string[]): Promise<Record<Target, number>> {
-  const counted = { worker: 0, server: 0, mail: 0 };
+/** One clean pass for each role; what it sent. */
+async function countPoints(stage: Stage, violations: string[]): Promise<Record<Target, readonly string[]>> {
+  const counted: Record<Target, readonly string[]> = { worker: [], server: [], mail: [] };
   for (const role of ["worker", "server"] as const) {
     const { violations: found, messages, mails } = await play(stage, `counting the ${role}`, role, () => undefined);
     violations.push(...found.map((violation) => `counting the ${role}: ${violation}`));
@@ -82,8 +85,8 @@ async function countPoints(stage: Stage, violations: string[]): Promise<Record<T
 interface End {
   readonly violations: readonly string[];
   readonly unknowns: number;
-  readonly messages: number;
-  readonly mails: number;
+  readonly messages: readonly string[];
+  readonly mails: readonly string[];
 }
 
 async function playStruck(stage: Stage, name: string, strike: Strike): Promise<End & { readonly label: string | undefined }> {
@@ -129,7 +132,7 @@ async function play(stage: Stage, name: string, role: Role, aim: (onStruck: () =
     await stage.endLeasesOf(victim);
     await (await replacement)?.stop();
   }
-  return { violations, unknowns, messages: stage.messages.seen().length, mails: stage.mails.seen().length };
+  return { violations, unknowns, messages: stage.messages.seen(), mails: stage.mails.seen() };
 
   /** What a supervisor and time would do: another worker, and the end of the dead one's leases. */
   async function tend(): Promise<void> {

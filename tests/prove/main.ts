@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { brokenEngines, patchFunctions, patchModules } from "./broken/engines.ts";
+import { patchFunctions, patchModules } from "./broken/engines.ts";
 import { startScratch } from "./scratch.ts";
 import type { Report } from "./report.ts";
 
@@ -11,6 +11,8 @@ const { values, positionals } = parseArgs({
     sample: { type: "string" },
     /** Only these acts of the races, or this kind of point of the crash proof. */
     only: { type: "string" },
+    /** Only messages of the crash proof of which this is a part. */
+    at: { type: "string" },
     seed: { type: "string" },
     /** Where a failing sequence of the model is, as it was told. */
     path: { type: "string" },
@@ -24,17 +26,15 @@ const { values, positionals } = parseArgs({
 const [proof = ""] = positionals;
 const sample = values.sample === undefined ? {} : { sample: Number(values.sample) };
 const seed = values.seed === undefined ? Date.now() % 2 ** 31 : Number(values.seed);
-const broken = values.broken === undefined ? undefined : brokenEngines[values.broken];
-if (values.broken !== undefined && broken === undefined)
-  throw new Error(`There is no broken engine ${values.broken}; there are: ${Object.keys(brokenEngines).join(", ")}`);
-const nodeOptions = broken === undefined ? "" : patchModules(broken);
-const stopsEarly = broken !== undefined;
+const nodeOptions = values.broken === undefined ? "" : patchModules(values.broken);
+const stopsEarly = values.broken !== undefined;
 
 const proofs: Readonly<Record<string, (url: string) => Promise<Report>>> = {
   async crash(url) {
     const { proveCrash } = await import("./crash.ts");
     const only = (["worker", "server", "mail"] as const).find((target) => target === values.only);
-    return await proveCrash({ url, ...sample, ...(only && { only }), stopsEarly, nodeOptions, onProgress: console.log });
+    const at = values.at === undefined ? {} : { at: values.at };
+    return await proveCrash({ url, ...sample, ...at, ...(only && { only }), stopsEarly, nodeOptions, onProgress: console.log });
   },
   async races(url) {
     const { proveRaces } = await import("./races.ts");
@@ -46,7 +46,7 @@ const proofs: Readonly<Record<string, (url: string) => Promise<Report>>> = {
     const path = values.path === undefined ? {} : { path: values.path };
     return await proveModel({ url, sequences: Number(values.sequences ?? 200), length: 120, seed, ...path });
   },
-  async chaos() {
+  async chaos(_url) {
     const { proveChaos } = await import("./chaos.ts");
     return await proveChaos({ runs: Number(values.runs ?? 2_000), seed, onProgress: console.log });
   },
@@ -72,7 +72,7 @@ async function proveOn(one: (url: string) => Promise<Report>): Promise<Report> {
   if (proof === "chaos" || proof === "broken") return await one("");
   const scratch = await startScratch();
   try {
-    if (broken !== undefined) await patchFunctions(scratch.url, broken);
+    if (values.broken !== undefined) await patchFunctions(scratch.url, values.broken);
     return await one(scratch.url);
   } finally {
     await scratch.stop();

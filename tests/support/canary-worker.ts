@@ -95,6 +95,6 @@ const model: Model = async (request, signal, onDelta) => {
 const config = readConfig();
 const log = pino({ level: config.logLevel });
 await shedSecrets(config, log);
-const worker = await work(config, model, log);
+const worker = await work(config, () => ({ model }), log);
 log.info("ready");
 process.on("SIGTERM", () => void worker.stop());

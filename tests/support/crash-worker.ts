@@ -18,6 +18,6 @@ const model = createScriptedModel({
 });
 
 const log = pino();
-const worker = await work(readConfig(), model, log);
+const worker = await work(readConfig(), () => ({ model }), log);
 log.info("ready");
 process.on("SIGTERM", () => void worker.stop());

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 /** A process of ours under test. */
@@ -13,6 +14,10 @@ export interface TestProcess {
   signal(name: NodeJS.Signals): void;
   /** Every line that it wrote so far. */
   said(): readonly string[];
+  /** What it said before it ended; undefined as long as it runs. */
+  lastWords(): string | undefined;
+  /** What it was started with, as everybody of its user can read it. */
+  environment(): string;
   /** SIGKILL; resolves once it is gone. */
   kill(): Promise<void>;
   /** SIGTERM; resolves with its exit code. */
@@ -50,6 +55,7 @@ export function startProcess(
     pid: child.pid ?? 0,
     tell: (line) => void child.stdin.write(`${line}\n`),
     signal: (name) => void child.kill(name),
+    lastWords: () => (hasExited ? lines.slice(-40).join("\n") : undefined),
     waitFor: (found) =>
       new Promise((resolve, reject) => {
         let seen = 0;
@@ -68,6 +74,7 @@ export function startProcess(
         look();
       }),
     said: () => lines,
+    environment: () => readFileSync(`/proc/${child.pid}/environ`, "utf8"),
     async kill() {
       child.kill("SIGKILL");
       if (!hasExited) await isGone;

@@ -17,7 +17,6 @@ export function createOursOverHttp(environment: NodeJS.ProcessEnv): Contestant {
     prepare: prepareOurs,
     async open(url, _setting, onEffect): Promise<Opened> {
       const sql = connect(url, { max: 2, applicationName: "bench observer" });
-      const agent = await findAgent(sql);
       const api = await openApi(url, environment);
       const worker = startOwnWorker(url, onEffect);
       return {
@@ -26,7 +25,7 @@ export function createOursOverHttp(environment: NodeJS.ProcessEnv): Contestant {
           return run.id;
         },
         async observe(undecided, decided) {
-          const { pending, ended } = await observeRuns(sql, agent, undecided, decided);
+          const { pending, ended } = await observeRuns(sql, undecided, decided);
           const waiting = pending.map(({ id, run_id, args_hash }) => ({
             id: run_id,
             decide: async () =>

@@ -106,31 +106,30 @@ interface Pending {
   readonly args_hash: string;
 }
 
-/** What waits and what has ended, for `observe`. The index of open approvals is read whole: nothing else waits there. */
+const waiting = `
+  select a.id, a.run_id, a.args_hash
+    from tool_calls c
+    join approvals a on a.id = c.approval_id
+   where c.run_id = any ($1::uuid[]) and a.status = 'pending'`;
+
+const over = "select id from runs where id = any ($1::uuid[]) and status in ('completed', 'failed')";
+
+/** The approvals that these runs wait for. */
+export async function waitingOf(sql: Sql, runs: readonly string[]): Promise<readonly Pending[]> {
+  return await sql.unsafe<Pending[]>(waiting, [runs as string[]], { prepare: true });
+}
+
+/** What waits and what has ended, for `observe`. */
 export async function observeRuns(
   sql: Sql,
-  { workspaceId }: MadeAgent,
   undecided: readonly string[],
   decided: readonly string[],
 ): Promise<{ pending: readonly Pending[]; ended: readonly string[] }> {
-  const open = new Set(undecided);
   const [pending, ended] = await Promise.all([
-    undecided.length === 0
-      ? []
-      : sql.unsafe<Pending[]>(
-          "select id, run_id, args_hash from approvals where workspace_id = $1 and status = 'pending' order by id desc limit 1000",
-          [workspaceId],
-          { prepare: true },
-        ),
-    decided.length === 0
-      ? []
-      : sql.unsafe<{ id: string }[]>(
-          "select id from runs where id = any ($1::uuid[]) and status in ('completed', 'failed')",
-          [decided as string[]],
-          { prepare: true },
-        ),
+    undecided.length === 0 ? [] : waitingOf(sql, undecided),
+    decided.length === 0 ? [] : sql.unsafe<{ id: string }[]>(over, [decided as string[]], { prepare: true }),
   ]);
-  return { pending: pending.filter(({ run_id }) => open.has(run_id)), ended: ended.map(({ id }) => id) };
+  return { pending, ended: ended.map(({ id }) => id) };
 }
 
 async function openOurs(url: string, onEffect: (id: string) => void): Promise<Opened> {
@@ -156,7 +155,7 @@ async function openOurs(url: string, onEffect: (id: string) => void): Promise<Op
       return runId;
     },
     async observe(undecided, decided) {
-      const { pending, ended } = await observeRuns(observer, agent, undecided, decided);
+      const { pending, ended } = await observeRuns(observer, undecided, decided);
       const waiting = pending.map((approval) => ({
         id: approval.run_id,
         decide: async () => {

@@ -8,6 +8,7 @@ export interface OwnPostgres {
   readonly dataDir: string;
   /** Makes a database and returns its address. */
   createDatabase(name: string): Promise<string>;
+  dropDatabase(name: string): Promise<void>;
   /** Afterwards the server is gone and its data with it. */
   remove(): Promise<void>;
 }
@@ -18,17 +19,23 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
   mkdirSync(parent, { recursive: true });
   const dataDir = mkdtempSync(join(parent, "bench-"));
   const server = await startEmbedded({ dataDir });
+
+  async function administer(statement: string): Promise<void> {
+    const sql = connect(server.url, { max: 1 });
+    await sql.unsafe(statement);
+    await sql.end();
+  }
+
   return {
     url: server.url,
     dataDir,
     async createDatabase(name) {
-      const sql = connect(server.url, { max: 1 });
-      await sql.unsafe(`create database ${name}`);
-      await sql.end();
+      await administer(`create database ${name}`);
       const url = new URL(server.url);
       url.pathname = `/${name}`;
       return url.href;
     },
+    dropDatabase: async (name) => await administer(`drop database ${name} with (force)`),
     async remove() {
       await server.stop();
       rmSync(dataDir, { recursive: true, force: true });

@@ -74,13 +74,15 @@ const exitsOfStatus: Readonly<Record<number, ExitName>> = {
   428: "conflict",
 };
 
-function refusalOf(status: number, body: Partial<ProblemBody>): CliError {
+/** What a refusal of the server's stands for. */
+export function refusalOf(status: number, body: Partial<ProblemBody>): CliError {
   const detail = body.detail || `The server answered ${status}.`;
   const details = status === 503 ? { ...body, unreachable: true } : body;
   return new CliError(exitsOfStatus[status] ?? "error", detail, details);
 }
 
-function noAnswer(error: unknown): CliError {
+/** That the server cannot be reached. */
+export function noAnswer(error: unknown): CliError {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const why = cause instanceof Error ? ("code" in cause ? String(cause.code) : cause.message) : String(cause);
   return new CliError(

@@ -58,6 +58,15 @@ async function plainTask(world: World): Promise<string> {
   return id;
 }
 
+async function webhookOf({ workspaceId, admin }: World): Promise<{ id: string; deliveryId: string }> {
+  const [id, deliveryId] = [newId(), newId()];
+  await sql`insert into webhook_endpoints (id, workspace_id, url, events, secret_name, created_by)
+            values (${id}, ${workspaceId}, 'https://93.184.215.14/hook', ${["run.completed"]}, 'x', ${admin})`;
+  await sql`insert into webhook_deliveries (id, workspace_id, endpoint_id, event, subject, payload)
+            values (${deliveryId}, ${workspaceId}, ${id}, 'run.completed', ${newId()}, '{}')`;
+  return { id, deliveryId };
+}
+
 async function runRoute(world: World, ownerId: string, rest: string, body?: unknown): Promise<Asked> {
   return { path: `/v1/runs/${await runOf(world, ownerId)}${rest}`, ...(body === undefined ? {} : { body }) };
 }
@@ -139,6 +148,16 @@ const prepare: Record<string, Prepare> = {
               values (${newId()}, ${world.workspaceId}, ${name}, ${name}, 1)`;
     return { path: `/v1/secrets/${name}` };
   },
+  "GET /metrics from the server's machine": () => ({ path: "/metrics" }),
+  "GET /v1/runs/{id}/events": (world, owner) => runRoute(world, owner, "/events"),
+  "POST /v1/webhooks": () => ({ path: "/v1/webhooks", body: { url: "https://93.184.215.14/hook" } }),
+  "DELETE /v1/webhooks/{id}": async (world) => ({ path: `/v1/webhooks/${(await webhookOf(world)).id}` }),
+  "GET /v1/webhooks/{id}/deliveries": async (world) => ({
+    path: `/v1/webhooks/${(await webhookOf(world)).id}/deliveries`,
+  }),
+  "POST /v1/webhooks/deliveries/{id}/redeliver": async (world) => ({
+    path: `/v1/webhooks/deliveries/${(await webhookOf(world)).deliveryId}/redeliver`,
+  }),
   "POST /v1/users": () => ({ path: "/v1/users", body: { name: newId(), role: "viewer" } }),
   "GET /v1/users/{id}": (_world, owner) => ({ path: `/v1/users/${owner}` }),
   "PATCH /v1/users/{id}": (_world, owner) => ({ path: `/v1/users/${owner}`, body: { isDisabled: false } }),

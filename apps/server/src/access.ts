@@ -20,12 +20,14 @@ export interface Access {
 export const access: readonly Access[] = [
   { route: "GET /health/live", least: "nobody" },
   { route: "GET /health/ready", least: "nobody" },
+  { route: "GET /metrics", on: "from the server's machine", least: "nobody" },
 
   { route: "POST /v1/runs", least: "operator" },
   { route: "GET /v1/runs", least: "viewer" },
   { route: "GET /v1/runs/{id}", least: "viewer", object: "shared" },
   { route: "GET /v1/runs/{id}/tree", least: "viewer", object: "shared" },
   { route: "GET /v1/runs/{id}/log", least: "viewer", object: "shared" },
+  { route: "GET /v1/runs/{id}/events", least: "viewer", object: "shared" },
   { route: "POST /v1/runs/{id}/steer", least: "operator", object: "owned" },
   { route: "POST /v1/runs/{id}/cancel", least: "operator", object: "owned" },
   { route: "GET /v1/runs/{id}/grants", least: "viewer", object: "shared" },
@@ -64,6 +66,13 @@ export const access: readonly Access[] = [
   { route: "DELETE /v1/secrets/{name}", least: "admin", object: "shared", hides: true },
   { route: "GET /v1/audit", least: "admin" },
   { route: "GET /v1/audit/export", least: "admin" },
+
+  { route: "GET /v1/events", least: "viewer" },
+  { route: "GET /v1/webhooks", least: "admin" },
+  { route: "POST /v1/webhooks", least: "admin" },
+  { route: "DELETE /v1/webhooks/{id}", least: "admin", object: "shared", hides: true },
+  { route: "GET /v1/webhooks/{id}/deliveries", least: "admin", object: "shared", hides: true },
+  { route: "POST /v1/webhooks/deliveries/{id}/redeliver", least: "admin", object: "shared", hides: true },
 
   { route: "GET /v1/me", least: "viewer" },
   { route: "GET /v1/workspaces", least: "viewer" },

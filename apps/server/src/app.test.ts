@@ -67,7 +67,7 @@ test("the API describes itself as OpenAPI 3.1, every route with its refusals", a
   for (const { method, path } of operations) {
     const described = (body["paths"] as Record<string, Record<string, { responses: object; summary: string }>>)[path];
     const { responses, summary } = described?.[method.toLowerCase()] ?? { responses: {}, summary: "" };
-    expect(Object.keys(responses)).toEqual(["200", "4XX", "5XX"]);
+    expect(Object.keys(responses)).toEqual(expect.arrayContaining(["200", "4XX", "5XX"]));
     expect(summary).not.toBe("");
   }
   expect(JSON.stringify(body)).toContain("#/components/schemas/Problem");

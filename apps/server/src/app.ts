@@ -3,7 +3,7 @@ import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { HTTPException } from "hono/http-exception";
-import { authenticate } from "./auth.ts";
+import { actForHeader, authenticate } from "./auth.ts";
 import type { AppEnv, ServerDependencies } from "./context.ts";
 import { createEvents } from "./events/events.ts";
 import { logRequests } from "./log-requests.ts";
@@ -26,6 +26,14 @@ import { createTaskRoutes } from "./routes/tasks.ts";
 import { createTokenRoutes } from "./routes/tokens.ts";
 import { createToolRoutes } from "./routes/tools.ts";
 import { createWebhookRoutes } from "./routes/webhooks.ts";
+
+const description = `Runs of AI agents, and the countersignatures they wait for.
+
+Lists go on with \`nextCursor\`, also sent as \`Link\`. A refusal is a problem+json whose \`code\` says why, with the request's
+id. A POST may carry an \`Idempotency-Key\`: it then takes effect once, and the same request again gets the same answer,
+marked \`Idempotency-Replayed\`; while the first is worked on the answer is 409 \`in_flight\`, to another request under the key
+422 \`key_reused\`. What is decided or changed on sight of a version names it in \`If-Match\`. An account that sends too much
+gets 429 with \`Retry-After\`.`;
 
 /** The largest body that is read, in bytes. */
 const maxBodyBytes = 1024 * 1024;
@@ -64,12 +72,19 @@ export function createApp(deps: ServerDependencies) {
     type: "http",
     scheme: "bearer",
   });
+  app.openAPIRegistry.registerComponent("parameters", "ActFor", {
+    name: actForHeader,
+    in: "header",
+    description:
+      "The id of the user a service acts for; on every route under /v1, where the token was made with the right",
+    schema: { type: "string", format: "uuid" },
+  });
   app.doc31("/openapi.json", {
     openapi: "3.1.0",
     info: {
       title: "Countersign",
       version: "1",
-      description: "Runs of AI agents, and the countersignatures they wait for.",
+      description,
     },
     security: [{ token: [] }],
   });

@@ -13,6 +13,7 @@ test("only the database has no default, and the result cannot be changed", () =>
     dataDir: ".countersign",
     brokerPublicKey: undefined,
     rateLimit: { perSecond: 50, burst: 500 },
+    mayWebhooksBePrivate: false,
     logLevel: "info",
   });
   expect(Object.isFrozen(config)).toBe(true);

@@ -43,11 +43,13 @@ export function createMetrics(sql: Queryable, events: Pick<Events, "watching">):
     labelNames: ["route", "outcome"],
     registers,
   });
-  const streams = new Gauge({
+  const streams: Gauge = new Gauge({
     name: "countersign_open_streams",
     help: "Streams of events that are open.",
     registers,
-    collect: () => streams.set(events.watching()),
+    collect(): void {
+      streams.set(events.watching());
+    },
   });
   const gauges = describeStanding(registers);
 

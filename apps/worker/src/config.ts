@@ -19,6 +19,10 @@ const schema = z
     DATABASE_URL: databaseUrl,
     DATABASE_DIRECT_URL: databaseUrl.optional(),
     PROVIDERS: z.literal("fake", { error: "expected fake, or nothing" }).optional(),
+    ANTHROPIC_BASE_URL: z
+      .url({ protocol: /^https?$/, error: "expected https://host" })
+      .default("https://api.anthropic.com"),
+    COUNTERSIGN_MODELS: z.string().min(1).optional(),
     COUNTERSIGN_DATA: z.string().min(1).optional(),
     COUNTERSIGN_WORKSPACE: z.uuid({ error: "expected the id of a workspace" }).optional(),
     COUNTERSIGN_TOOLS: z.string().default(""),
@@ -30,6 +34,8 @@ const schema = z
     SWEEP_MS: whole(50, 3_600_000).default(1_000),
     POLL_MS: whole(50, 3_600_000).default(1_000),
     MAX_CLAIMS: whole(1, 1_000).default(5),
+    WEBHOOK_PRIVATE_TARGETS: z.literal("1", { error: "expected 1, or nothing" }).optional(),
+    METRICS_PORT: whole(1, 65_535).optional(),
     SHUTDOWN_GRACE_MS: whole(0, 3_600_000).default(10_000),
     LOG_LEVEL: z.enum(levels).default("info"),
   })
@@ -43,8 +49,11 @@ export interface WorkerConfig {
   readonly databaseUrl: string;
   /** Past any pooler: LISTEN needs a session of its own. The same as `databaseUrl` unless set. */
   readonly databaseDirectUrl: string;
-  /** `fake` plays scripted scenarios; undefined where no provider of models is set up. */
+  /** `fake` plays scripted scenarios; undefined asks Claude. */
   readonly providers: "fake" | undefined;
+  readonly anthropicBaseUrl: string;
+  /** Prices and context sizes by model, absolute; undefined where none are known. */
+  readonly modelsFile: string | undefined;
   /** Holds the key that opens secrets. */
   readonly dataDir: string;
   /** Which workspace's secrets the environment holds; the oldest's where undefined. */
@@ -62,6 +71,10 @@ export interface WorkerConfig {
   readonly pollMs: number;
   readonly maxClaims: number;
   readonly graceMs: number;
+  /** Webhooks may go to plain HTTP and private addresses. */
+  readonly mayWebhooksBePrivate: boolean;
+  /** Where the metrics are served, on this machine alone; undefined for nowhere. */
+  readonly metricsPort: number | undefined;
   readonly logLevel: (typeof levels)[number];
 }
 
@@ -96,6 +109,8 @@ export function parseConfig(environment: NodeJS.ProcessEnv): WorkerConfig {
     databaseUrl: env.DATABASE_URL,
     databaseDirectUrl: env.DATABASE_DIRECT_URL ?? env.DATABASE_URL,
     providers: env.PROVIDERS,
+    anthropicBaseUrl: env.ANTHROPIC_BASE_URL,
+    modelsFile: env.COUNTERSIGN_MODELS === undefined ? undefined : resolve(env.COUNTERSIGN_MODELS),
     dataDir: resolve(env.COUNTERSIGN_DATA ?? resolve(repositoryRoot, ".countersign")),
     seedWorkspaceId: env.COUNTERSIGN_WORKSPACE,
     environment,
@@ -111,6 +126,8 @@ export function parseConfig(environment: NodeJS.ProcessEnv): WorkerConfig {
     pollMs: env.POLL_MS,
     maxClaims: env.MAX_CLAIMS,
     graceMs: env.SHUTDOWN_GRACE_MS,
+    mayWebhooksBePrivate: env.WEBHOOK_PRIVATE_TARGETS === "1",
+    metricsPort: env.METRICS_PORT,
     logLevel: env.LOG_LEVEL,
   });
 }

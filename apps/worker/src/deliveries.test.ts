@@ -109,7 +109,9 @@ async function deliverEverything(over: Partial<DeliveriesOptions> = {}): Promise
 
 function verify({ headers, body }: Received): boolean {
   const signed = `${String(headers["webhook-id"])}.${String(headers["webhook-timestamp"])}.${body}`;
-  const signature = createHmac("sha256", Buffer.from(secret.slice(6), "base64")).update(signed).digest("base64");
+  const signature = createHmac("sha256", Buffer.from(secret.slice(6), "base64"))
+    .update(signed)
+    .digest("base64");
   return headers["webhook-signature"] === `v1,${signature}`;
 }
 
@@ -177,7 +179,9 @@ test("what is not accepted is sent again later under the same id, and given up a
   const runId = await givenRun(sql, world);
   await cancel(world, runId);
   await expect
-    .poll(async () => [...(await deliveriesOf(fine)), ...(await deliveriesOf(broken))].map(({ status }) => status), { timeout: 20_000 })
+    .poll(async () => [...(await deliveriesOf(fine)), ...(await deliveriesOf(broken))].map(({ status }) => status), {
+      timeout: 20_000,
+    })
     .toEqual(["delivered", "failed"]);
   await stop();
   const ids = recovers.received.map(({ headers }) => headers["webhook-id"]);
@@ -228,7 +232,9 @@ test("an endpoint that answers 410 is turned off; one that is turned off is sent
   await findEvents(sql);
   await stop();
   expect(receiver.received).toHaveLength(1);
-  const [row] = await sql<{ disabled_reason: string }[]>`select disabled_reason from webhook_endpoints where id = ${endpoint}`;
+  const [row] = await sql<
+    { disabled_reason: string }[]
+  >`select disabled_reason from webhook_endpoints where id = ${endpoint}`;
   expect(row?.disabled_reason).toContain("410");
 });
 
@@ -273,7 +279,9 @@ test("UI26: a change that commits after a later one was told is told too", async
   await cancel(world, second);
   await findEvents(sql);
   const subjects = async (): Promise<string[]> => {
-    const rows = await sql<{ subject: string }[]>`select subject from webhook_deliveries where endpoint_id = ${endpoint} order by id`;
+    const rows = await sql<
+      { subject: string }[]
+    >`select subject from webhook_deliveries where endpoint_id = ${endpoint} order by id`;
     return rows.map(({ subject }) => subject);
   };
   expect(await subjects()).toEqual([second]);

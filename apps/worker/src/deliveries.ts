@@ -82,7 +82,11 @@ export async function startDeliveries(options: DeliveriesOptions): Promise<Deliv
       await findEvents(sql);
       await queueDeliveries(sql, boss);
     },
-    (error) => log.warn({ error: describeError(error, log) }, "looking for what to tell webhooks failed; the next look comes by itself"),
+    (error) =>
+      log.warn(
+        { error: describeError(error, log) },
+        "looking for what to tell webhooks failed; the next look comes by itself",
+      ),
   );
   const clean = singly(
     async () => await removeOldDeliveries(sql),

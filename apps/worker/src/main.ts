@@ -1,9 +1,7 @@
-import { createScriptedModel } from "@countersign/engine/scripted-model.ts";
-import type { Model } from "@countersign/engine/model.ts";
 import { pino } from "pino";
-import { ConfigError, readConfig, type WorkerConfig } from "./config.ts";
+import { readConfig } from "./config.ts";
+import { chooseProvider } from "./provider.ts";
 import { describeError } from "./report.ts";
-import { registry } from "./scenarios.ts";
 import { shedSecrets } from "./seed-secrets.ts";
 import { work } from "./work.ts";
 
@@ -19,8 +17,8 @@ async function main(): Promise<void> {
     process.exit(1);
   });
   await shedSecrets(config, log);
-  const worker = await work(config, chooseModel(config), log);
-  log.info({ capacity: config.capacity, model: config.providers }, "ready");
+  const worker = await work(config, await chooseProvider(config), log);
+  log.info({ capacity: config.capacity, provider: config.providers ?? "anthropic" }, "ready");
 
   let isStopping = false;
   const stop = async (signal: string): Promise<void> => {
@@ -37,13 +35,6 @@ async function main(): Promise<void> {
   };
   process.on("SIGTERM", (signal) => void stop(signal));
   process.on("SIGINT", (signal) => void stop(signal));
-}
-
-function chooseModel({ providers }: WorkerConfig): Model {
-  if (providers === "fake") return createScriptedModel(registry);
-  throw new ConfigError(
-    "The worker cannot start without a model: this version has no provider of one built in. Set PROVIDERS=fake to play the scripted scenarios of apps/worker/src/scenarios.",
-  );
 }
 
 try {

@@ -1,4 +1,5 @@
 import type { EngineEvent } from "@countersign/engine/engine.ts";
+import type { ModelEvent } from "@countersign/model/anthropic.ts";
 import type { Logger } from "pino";
 
 /** What each event means to whoever reads the log, and how loud it is. */
@@ -31,6 +32,15 @@ export function createReport(log: Logger): (event: EngineEvent) => void {
       },
       message,
     );
+  };
+}
+
+/** Writes what the model's provider tells an operator; its reasons are in words of our own. */
+export function createModelReport(log: Logger): (event: ModelEvent) => void {
+  return (event) => {
+    if (event.kind === "model.retried")
+      log.warn({ event: event.kind, ...event }, "the model did not answer and is asked again");
+    else log.warn({ event: event.kind, ...event }, "the price of a model is not known, so its cost counts as nothing");
   };
 }
 

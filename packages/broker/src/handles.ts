@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { Queryable } from "@countersign/db/connect.ts";
 import { BrokerError } from "./broker-error.ts";
 import type { Keyring } from "./keyring.ts";
@@ -12,10 +11,9 @@ import {
   type RefusalCode,
   type Standing,
 } from "./lease.ts";
-import { openSecret } from "./open.ts";
 import type { HeldValue } from "./needles.ts";
-import { additionalData } from "./sealing.ts";
-import { readSealed, type SealedRow } from "./secrets.ts";
+import { createOpener, type OpenedSecret } from "./opener.ts";
+import { readSealed } from "./secrets.ts";
 
 /**
  * An open credential of one capability, for one call. `use` is the only way to its value, and checks the lease each time:
@@ -54,15 +52,6 @@ export interface Broker {
   heldValues(): readonly HeldValue[];
 }
 
-interface OpenedSecret {
-  readonly hash: string;
-  readonly secret: string;
-  readonly name: string;
-  readonly version: number;
-  /** The value before this one: handles on it may still be open. */
-  readonly before: string | undefined;
-}
-
 export interface BrokerOptions {
   readonly sql: Queryable;
   readonly keyring: Keyring;
@@ -72,47 +61,29 @@ export interface BrokerOptions {
 
 /** A broker that opens secrets with this ring; for the worker alone. Opened values live in its memory only. */
 export function createBroker({ sql, keyring, refreshKeyring }: BrokerOptions): Broker {
-  // One entry for each capability of a workspace: a newer version takes the place of the older.
-  const opened = new Map<string, OpenedSecret>();
+  const opener = createOpener({ keyring, refreshKeyring });
 
   async function open(request: OpenRequest): Promise<OpenOutcome> {
-    const place = JSON.stringify([request.workspaceId, request.capability]);
     const standing = await readRenewed(sql, request);
     if (standing.kind === "refused") {
-      if (standing.code === "secret_missing") opened.delete(place);
+      if (standing.code === "secret_missing") opener.forget(request);
       return standing;
     }
     const row = await readSealed(sql, request);
     if (row === undefined) {
-      opened.delete(place);
+      opener.forget(request);
       return await refuse(sql, request, "secret_missing");
     }
-    const hash = hashSealed(row);
-    let known = opened.get(place);
-    if (known?.hash !== hash) {
-      opened.delete(place);
-      if (!keyring.has(row.sealed.keyId)) await refreshKeyring?.();
-      try {
-        const secret = openSecret(keyring, row.identity, row.sealed);
-        const { name, version } = row.identity;
-        known = { hash, secret, name, version, before: known?.secret };
-        opened.set(place, known);
-      } catch (error) {
-        if (!(error instanceof BrokerError)) throw error;
-        if (error.code !== "secret_unreadable" && error.code !== "key_unknown") throw error;
-        return await refuse(sql, request, error.code, error.message);
-      }
+    try {
+      return { kind: "opened", handle: makeHandle(sql, request, await opener.open(request, row), standing) };
+    } catch (error) {
+      if (!(error instanceof BrokerError)) throw error;
+      if (error.code !== "secret_unreadable" && error.code !== "key_unknown") throw error;
+      return await refuse(sql, request, error.code, error.message);
     }
-    return { kind: "opened", handle: makeHandle(sql, request, known, standing) };
   }
 
-  function heldValues(): HeldValue[] {
-    return [...opened.values()].flatMap(({ name, secret, before }) =>
-      [secret, before].flatMap((value) => (value === undefined ? [] : [{ name, value }])),
-    );
-  }
-
-  return { open, heldValues };
+  return { open, heldValues: opener.heldValues };
 }
 
 type Live = Extract<Standing, { kind: "live" }>;
@@ -155,19 +126,4 @@ function makeHandle(sql: Queryable, request: OpenRequest, opened: OpenedSecret, 
     [Symbol.for("nodejs.util.inspect.custom")]: () => printed,
   };
   return Object.freeze(handle);
-}
-
-/** Over all that decides whether and to what a row opens, each part with its length. */
-function hashSealed({ identity, sealed }: SealedRow): string {
-  const parts = [
-    additionalData("secret", identity, sealed.keyId),
-    sealed.ephemeralPublicKey,
-    sealed.sealedDataKey,
-    sealed.dataKeyNonce,
-    sealed.nonce,
-    sealed.ciphertext,
-  ];
-  const hash = createHash("sha256");
-  for (const part of parts) hash.update(`${part.length}:`).update(part);
-  return hash.digest("hex");
 }

@@ -115,8 +115,10 @@ function urlForms(text: string): string[] {
   const component = encodeURIComponent(text);
   const strict = component.replace(/[!'()*]/g, percent);
   const form = strict.replaceAll("%20", "+");
+  // What a browser's form and URLSearchParams write: it encodes the tilde, and no asterisk.
+  const search = new URLSearchParams({ v: text }).toString().slice("v=".length);
   const path = encodeURI(text);
-  const all = [component, strict, form, path, text.replaceAll(" ", "+")];
+  const all = [component, strict, form, search, path, text.replaceAll(" ", "+")];
   return all.flatMap((encoded) => [encoded, encoded.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase())]);
 }
 

@@ -18,7 +18,10 @@ export { webhookAttempts, webhookDeliveries, webhookEndpoints, webhookFollower }
 
 const xid8 = customType<{ data: string }>({ dataType: () => "xid8" });
 /** The transaction that last changed what people see of a row; kept by a trigger. */
-const changed = () => xid8("changed").notNull().default(sql`pg_current_xact_id()`);
+const changed = () =>
+  xid8("changed")
+    .notNull()
+    .default(sql`pg_current_xact_id()`);
 const bytea = customType<{ data: Buffer }>({ dataType: () => "bytea" });
 const moment = (name: string) => timestamp(name, { withTimezone: true });
 const count = (name: string) => bigint(name, { mode: "number" });

@@ -13,6 +13,8 @@ export interface CreateEngineOptions extends RegisterOptions {
   /** The tools as they were declared, or registered. */
   readonly tools: readonly Tool[] | Tools;
   readonly model: Model;
+  /** How much a model can take in; unless known, conversations are compacted only when somebody asks for it. */
+  readonly contextTokensOf?: Engine["contextTokensOf"] | undefined;
   /** For commits that wait for a lock; the same client as `sql` unless stated. Give a busy process one of its own. */
   readonly stragglers?: Sql;
   /** Called when a run became ready; workers that are not told find it by polling. */
@@ -47,6 +49,7 @@ export function createEngine(options: CreateEngineOptions): Engine {
     commit: createCommitter({ sql, stragglers, ring }),
     tools: isRegistered(tools) ? tools : registerTools(tools, options),
     model,
+    ...(options.contextTokensOf === undefined ? {} : { contextTokensOf: options.contextTokensOf }),
     definitionOf: createDefinitions(sql),
     openCapability: options.openCapability ?? refuseEverything,
     scrubberOf: options.scrubberOf ?? (async () => scrubNothing),

@@ -27,6 +27,7 @@ export interface AdvertisedTool {
 }
 
 export interface ModelRequest {
+  readonly workspaceId: string;
   readonly runId: string;
   /** The name of the definition that asks. */
   readonly definition: string;

@@ -6,6 +6,7 @@ const { signal } = new AbortController();
 
 function aRequest(messages: readonly Message[], over: Partial<ModelRequest> = {}): ModelRequest {
   return {
+    workspaceId: "workspace",
     runId: "run",
     definition: "agent",
     model: "scripted",

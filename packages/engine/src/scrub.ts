@@ -51,22 +51,33 @@ function scrubBlock<B extends Block>(scrub: Scrub, block: B): B[] {
       return [{ ...block, content: scrub.text(block.content) }];
     case "opaque":
       // It is signed as a whole, so it goes as a whole.
-      return scrub.text(block.json) === block.json ? [block] : [];
+      return scrubJson(scrub, block.json) === block.json ? [block] : [];
   }
 }
 
-/** Arguments stay JSON: a value may end in the middle of an escape, or be a number. */
+/** Arguments stay JSON, whose strings are looked at as what they mean, too: escaped, a value that is escaped itself is hidden. */
 function scrubJson(scrub: Scrub, json: string): string {
-  const scrubbed = scrub.text(json);
-  if (scrubbed === json || isJson(scrubbed)) return scrubbed;
-  const inside = isJson(json) ? JSON.stringify(JSON.parse(json), (_key, value) => scrubValue(scrub, value)) : scrubbed;
-  return isJson(inside) && scrub.text(inside) === inside ? inside : stringifyExact(scrubbed);
+  let isFound = false;
+  const inside = mapStrings(json, (text) => {
+    const scrubbed = scrub.text(text);
+    isFound ||= scrubbed !== text;
+    return scrubbed;
+  });
+  const meant = isFound && inside !== undefined ? inside : json;
+  const scrubbed = scrub.text(meant);
+  // A value may end in the middle of an escape; what is no JSON any more is no arguments, and is refused as such.
+  return scrubbed === meant || isJson(scrubbed) || inside === undefined ? scrubbed : stringifyExact(scrubbed);
 }
 
-function scrubValue(scrub: Scrub, value: unknown): unknown {
-  if (typeof value !== "string" && typeof value !== "number") return value;
-  const scrubbed = scrub.text(String(value));
-  return scrubbed === String(value) ? value : scrubbed;
+/** The JSON with each string, and each number that `map` changes, replaced; undefined where it is none. */
+function mapStrings(json: string, map: (text: string) => string): string | undefined {
+  if (!isJson(json)) return undefined;
+  return JSON.stringify(JSON.parse(json), (_key, value: unknown) => {
+    if (typeof value === "string") return map(value);
+    if (typeof value !== "number") return value;
+    const mapped = map(String(value));
+    return mapped === String(value) ? value : mapped;
+  });
 }
 
 function isJson(text: string): boolean {

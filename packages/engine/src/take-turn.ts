@@ -115,6 +115,7 @@ async function askShown(
 
 function requestOf(engine: Engine, { snapshot, definition }: HeldRun): ModelRequest {
   return {
+    workspaceId: snapshot.workspaceId,
     runId: snapshot.id,
     definition: definition.name,
     model: definition.model,

@@ -1,4 +1,5 @@
-import { connect } from "@countersign/db/connect.ts";
+import { connect, type Sql } from "@countersign/db/connect.ts";
+import { transaction } from "@countersign/db/transaction.ts";
 import { afterEach, expect, test, vi } from "vitest";
 import type { Scenario } from "./scripted-model.ts";
 import { callsOf, crash, crashAt, decidePending, endEveryRun, outcomeOf, stopPoint, until } from "./testing/driver.ts";
@@ -72,6 +73,42 @@ test("DU13: a call longer than its lease is renewed and runs once, though sweepe
   expect(await outcomeOf(sql, runId)).toBe("completed: ok at last");
   expect(await runRow(sql, runId)).toMatchObject({ epoch: 1 });
   expect(pair.flatMap(({ engine }) => engine.events)).toEqual([]);
+});
+
+test("a lease whose row was locked when its renewal came is renewed as soon as the lock is gone, not a beat later", async () => {
+  const world = await makeWorld(sql, spec);
+  const middle = stopPoint<ToolResult>();
+  const passedOver = Promise.withResolvers<void>();
+  const renewals = connect(url, { max: 2 });
+  const send = renewals.unsafe.bind(renewals);
+  const unsafe: Sql["unsafe"] = (text, ...rest) => {
+    const query = send(text, ...rest);
+    if (text.includes("renew_leases")) void query.then(() => passedOver.resolve());
+    return query;
+  };
+  const runId = await givenRun(sql, world);
+  // Two thirds of the lease are over before the second beat.
+  const leaseMs = 3_000;
+  const { engine } = start([readingTool("act", () => middle.stay())], {
+    leaseMs,
+    renewMs: 1_200,
+    sweepMs: 60_000,
+    renewals: Object.assign(Object.create(renewals) as Sql, { unsafe }),
+  });
+  await middle.reached;
+  await transaction(sql, async (tx) => {
+    await tx`select from runs where id = ${runId} for no key update`;
+    await passedOver.promise;
+  });
+  const remainingMs = async (): Promise<number> => {
+    const [row] = await sql<{ ms: number }[]>`
+      select (extract(epoch from lease_until - clock_timestamp()) * 1000)::float as ms from runs where id = ${runId}`;
+    return row?.ms ?? 0;
+  };
+  await until(async () => (await remainingMs()) > leaseMs - 1_000);
+  middle.letGo(done("seen"));
+  await until(() => hasEnded(runId));
+  expect(engine.events).toEqual([]);
 });
 
 test("DU24: the run of a worker that died is taken by another within a lease and a sweep", async () => {

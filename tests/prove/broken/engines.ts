@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
-import { registerHooks } from "node:module";
 import { join } from "node:path";
-import { connect } from "@countersign/db/connect.ts";
+import { pathToFileURL } from "node:url";
 import { repositoryRoot } from "../../support/repository.ts";
 import { applyPatches, type Patch } from "./patch.ts";
+import { loadBroken } from "./load-broken.ts";
 
 /** An engine with one known fault, and the proof that has to notice it. */
 export interface BrokenEngine {
@@ -29,7 +29,7 @@ export const brokenEngines: Readonly<Record<string, BrokenEngine>> = {
   },
   "claim-after-call": {
     fault: "the effect is claimed when the call is over",
-    proof: ["crash", "--only=mail"],
+    proof: ["crash", "--only=mail", "--at=message"],
     patches: [
       {
         // The claim begins nothing, so that the worker does.
@@ -51,16 +51,21 @@ export const brokenEngines: Readonly<Record<string, BrokenEngine>> = {
     const outcome = await groupOf(kind)(transition);`,
       },
       {
-        // What a credential is lent for is looked up by what was claimed.
+        // The broker lends a credential to what was claimed, and would not have it.
         file: "packages/broker/src/lease.ts",
-        from: "",
-        to: "",
+        from: "c.status = 'executing' and c.epoch = r.epoch as is_executing",
+        to: "true as is_executing",
+      },
+      {
+        file: "packages/broker/src/lease.ts",
+        from: "l.call_id is not null as is_leased",
+        to: "true as is_leased",
       },
     ],
   },
   "ready-in-second-transaction": {
     fault: "a decision makes the run ready in a second transaction",
-    proof: ["crash", "--only=server"],
+    proof: ["crash", "--only=server", "--at=update runs set"],
     patches: [
       {
         file: `${engine}/commits/decide-approval.sql`,
@@ -118,15 +123,25 @@ export const brokenEngines: Readonly<Record<string, BrokenEngine>> = {
 };
 
 /** Replaces the SQL functions that are broken. */
-export async function patchFunctions(url: string, { patches }: BrokenEngine): Promise<void> {
-  const files = [...new Set(patches.map(({ file }) => file))].filter((file) => file.endsWith(".sql"));
+export async function patchFunctions(url: string, name: string): Promise<void> {
+  const { connect } = await import("@countersign/db/connect.ts");
+  const { patches } = engineNamed(name);
+  const files = new Set(patches.map(({ file }) => file).filter((file) => file.endsWith(".sql")));
   const sql = connect(url, { max: 1, applicationName: "broken engine" });
   for (const file of files) await sql.unsafe(applyPatches(file, readFileSync(join(repositoryRoot, file), "utf8"), patches));
   await sql.end();
 }
 
-/** Lets this process load the broken modules, and answers the options that make another one do so. */
-export function patchModules({ patches }: BrokenEngine): string {
-  const modules = patches.filter(({ file }) => file.endsWith(".ts"));
-  return modules.length === 0 ? "" : loadBroken(modules, registerHooks);
+/** From now on this process loads the broken modules; answers the options that make another one do so. */
+export function patchModules(name: string): string {
+  const { patches } = engineNamed(name);
+  if (!patches.some(({ file }) => file.endsWith(".ts"))) return "";
+  loadBroken(patches);
+  return `--import=${pathToFileURL(join(import.meta.dirname, "preload.ts")).href}?${name}`;
+}
+
+function engineNamed(name: string): BrokenEngine {
+  const found = brokenEngines[name];
+  if (found !== undefined) return found;
+  throw new Error(`There is no broken engine ${name}; there are: ${Object.keys(brokenEngines).join(", ")}`);
 }

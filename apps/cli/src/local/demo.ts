@@ -16,8 +16,8 @@ export const demoUsers = [
 
 type Spec = z.input<typeof definitionSpec>;
 
-/** What stands here for the model plays the scenario of the definition's name. */
-const model = "scripted";
+/** With a key of Anthropic's in the environment this model answers; without one, the scenario of the definition's name. */
+const model = "claude-sonnet-4-5";
 
 export const demoDefinitions: readonly Spec[] = [
   {

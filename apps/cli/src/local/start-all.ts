@@ -106,8 +106,11 @@ function startPrograms(config: CliConfig, urls: Urls, announcer: Announcer, opti
   const logs = join(config.dataDir, "logs");
   mkdirSync(logs, { recursive: true });
   const { COUNTERSIGN_TOKEN: _token, ...inherited } = cleanEnvironment(config.environment);
+  // The same definitions are answered by Claude where there is a key for it, and play their scenarios where there is none.
+  const hasModelKey = Boolean(config.environment["ANTHROPIC_API_KEY"]);
   const common = {
     ...inherited,
+    ...(hasModelKey ? {} : { PROVIDERS: "fake" }),
     DATABASE_URL: urls.pooled,
     DATABASE_DIRECT_URL: urls.direct,
     COUNTERSIGN_DATA: config.dataDir,
@@ -135,14 +138,14 @@ function startPrograms(config: CliConfig, urls: Urls, announcer: Announcer, opti
 
   const server = (async () => {
     port = config.environment["PORT"] || String(await choosePort(config));
-    const started = await start("server", "listening", () => ({ ...common, PROVIDERS: "fake", PORT: port }));
+    const started = await start("server", "listening", () => ({ ...common, PORT: port }));
     // Started again, it is to be found where it was.
     port = new URL(String(started.ready["url"])).port;
     options.onStarted({ name: "server", stop: started.stop, kill: started.kill });
     return started;
   })();
   const worker = (async () => {
-    const started = await start("worker", "ready", () => ({ ...common, PROVIDERS: "fake" }));
+    const started = await start("worker", "ready", () => common);
     await server.catch(() => undefined);
     options.onStarted({ name: "worker", stop: started.stop, kill: started.kill });
     return started;

@@ -1,4 +1,5 @@
-import { ask, type Call, isOutOfReach, type LogLine, type LogPart, type RunTree } from "../client.ts";
+import { ask, type Call, type LogLine, type Run, type RunTree } from "../client.ts";
+import { askUntilReached, followEvents, type FollowOptions, type StreamEvent } from "../events.ts";
 import { CliError } from "../exit.ts";
 import { openCards, showLogLine, showWaiting } from "../show/log-line.ts";
 import { statusOf } from "../show/words.ts";
@@ -6,13 +7,15 @@ import { createLive } from "../terminal/live.ts";
 import { spanOf } from "../terminal/time.ts";
 import { cutTo } from "../terminal/width.ts";
 import type { Cli } from "../verb.ts";
-import { onInterrupt, pause } from "./interrupt.ts";
+import { onInterrupt } from "./interrupt.ts";
 
 const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const frameMs = 120;
 
-/** How long the server is asked to wait for the next line, in seconds. A status changes without one, so not too long. */
-const waitSeconds = 5;
+/** How far back the turn may lie whose call a line is of. */
+const linesBefore = 300;
+
+type Standing = Pick<Run, "status" | "waitsOn">;
 
 /**
  * Follows a run: prints its story as it happens and, on a terminal, shows below how it stands. Returns when it has
@@ -25,12 +28,23 @@ export async function watchRun(cli: Cli, id: string, timeoutSeconds: number | un
   const interrupt = onInterrupt(timeoutSeconds);
   const { signal } = interrupt;
   const shownCards = new Set<string>();
-  let standing: Pick<LogPart, "status" | "waitsOn"> | undefined;
+  let standing: Standing | undefined;
   let since = Date.now();
   let isAway = false;
-  let after = 0;
   let frame = 0;
-  let ended: LogPart | undefined;
+  let ended: Standing | undefined;
+
+  const follow: FollowOptions = {
+    signal,
+    open: async (lastEventId) =>
+      await client.v1.runs[":id"].events.$get(
+        { param: { id }, header: lastEventId === undefined ? {} : { "last-event-id": lastEventId } },
+        { init: { signal } },
+      ),
+    onAway(is) {
+      isAway = is;
+    },
+  };
 
   function drawStatus(): void {
     if (cli.isJson || standing === undefined) return;
@@ -43,19 +57,33 @@ export async function watchRun(cli: Cli, id: string, timeoutSeconds: number | un
     live.draw(["", isAway ? style.red(cut) : paint(cut)]);
   }
 
-  async function takeIn(part: LogPart): Promise<void> {
-    if (standing?.status !== part.status || standing.waitsOn !== part.waitsOn) since = Date.now();
-    standing = part;
+  async function takeIn(events: readonly StreamEvent[]): Promise<void> {
+    const lines = events.flatMap(({ event, data }) => (event === "line" ? [data as LogLine] : []));
     if (cli.isJson) {
-      for (const line of part.lines) cli.printJson(line);
-    } else if (part.lines.length > 0) {
-      const tree = await ask(
-        client.v1.runs[":id"].tree.$get({ param: { id }, query: { limit: 1000 } }, { init: { signal } }),
-        signal,
-      );
-      live.print(storyOf(part.lines, tree));
+      for (const line of lines) cli.printJson(line);
+    } else if (lines.length > 0) {
+      live.print(storyOf(lines, await readTree(lines)));
     }
-    after = part.nextAfter;
+    for (const { event, data } of events) {
+      if (event === "status" || event === "end") takeStanding(data as Standing, event === "end");
+      if (event === "resync" && !cli.isJson) live.print([style.dim("… more happened than is shown here: see runs get")]);
+    }
+  }
+
+  function takeStanding(now: Standing, isEnd: boolean): void {
+    if (standing?.status !== now.status || standing.waitsOn !== now.waitsOn) since = Date.now();
+    standing = now;
+    if (isEnd) ended = now;
+  }
+
+  /** The entries that these lines are of, or that their calls were asked for in. */
+  async function readTree(lines: readonly LogLine[]): Promise<RunTree> {
+    const after = Math.max((lines[0]?.seq ?? 1) - linesBefore, 0);
+    const query = { after, limit: 1_000 };
+    return await askUntilReached(
+      follow,
+      async () => await ask(client.v1.runs[":id"].tree.$get({ param: { id }, query }, { init: { signal } }), signal),
+    );
   }
 
   function storyOf(lines: readonly LogLine[], tree: RunTree): string[] {
@@ -76,21 +104,15 @@ export async function watchRun(cli: Cli, id: string, timeoutSeconds: number | un
 
   const timer = terminal.isTerminal ? setInterval(drawStatus, frameMs) : undefined;
   try {
-    while (ended === undefined && !signal.aborted) {
-      try {
-        const query = { after, wait: after === 0 ? 0 : waitSeconds };
-        const part = await ask(client.v1.runs[":id"].log.$get({ param: { id }, query }, { init: { signal } }), signal);
-        isAway = false;
-        await takeIn(part);
-        if (part.hasEnded) ended = part;
-      } catch (error) {
-        if (signal.aborted) break;
-        if (!isOutOfReach(error) || standing === undefined) throw error;
-        isAway = true;
-        await pause(1_000, signal);
-      }
-      if (ended === undefined) drawStatus();
+    for await (const events of followEvents(follow)) {
+      await takeIn(events);
+      if (ended !== undefined) break;
+      drawStatus();
     }
+    // It had ended, and the stream was gone before it said so.
+    if (!signal.aborted) ended ??= await ask(client.v1.runs[":id"].$get({ param: { id } }, { init: { signal } }), signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
   } finally {
     clearInterval(timer);
     live.end();

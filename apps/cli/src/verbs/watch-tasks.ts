@@ -1,14 +1,12 @@
-import { ask, isOutOfReach, type Task } from "../client.ts";
+import { ask, type Task } from "../client.ts";
+import { askUntilReached, followEvents, type FollowOptions, type StreamEvent } from "../events.ts";
 import { shortId } from "../find-id.ts";
 import { layTasks } from "../show/task-table.ts";
 import { kindOf } from "../show/words.ts";
 import { createLive } from "../terminal/live.ts";
 import { makeVisible } from "../terminal/visible.ts";
 import type { Cli } from "../verb.ts";
-import { onInterrupt, pause } from "./interrupt.ts";
-
-/** How often the queue is looked at. */
-const lookEveryMs = 1_000;
+import { onInterrupt } from "./interrupt.ts";
 
 /** The most tasks that are followed. */
 const most = 200;
@@ -24,7 +22,6 @@ export async function watchTasks(cli: Cli, timeoutSeconds: number | undefined): 
   const interrupt = onInterrupt(timeoutSeconds);
   const { signal } = interrupt;
   let known = new Map<string, Task>();
-  let hasLooked = false;
 
   function tell(task: Task, event: "opened" | "closed"): void {
     if (cli.isJson) return cli.printJson({ event, task });
@@ -50,29 +47,46 @@ export async function watchTasks(cli: Cli, timeoutSeconds: number | undefined): 
     ]);
   }
 
-  try {
-    while (!signal.aborted) {
-      try {
-        const { tasks } = await ask(client.v1.tasks.$get({ query: { limit: most } }, { init: { signal } }), signal);
-        const open = new Map(tasks.map((task) => [task.id, task]));
-        if (terminal.isTerminal && !cli.isJson) {
-          drawQueue(tasks);
-        } else {
-          for (const task of tasks) if (!known.has(task.id)) tell(task, "opened");
-          for (const task of known.values()) if (!open.has(task.id)) tell(task, "closed");
-        }
-        known = open;
-        hasLooked = true;
-      } catch (error) {
-        if (signal.aborted) break;
-        if (!isOutOfReach(error) || !hasLooked) throw error;
-        live.draw([style.red("… the server does not answer; trying again")]);
-      }
-      await pause(lookEveryMs, signal);
+  async function look(): Promise<void> {
+    const { tasks } = await askUntilReached(
+      follow,
+      async () => await ask(client.v1.tasks.$get({ query: { limit: most } }, { init: { signal } }), signal),
+    );
+    const open = new Map(tasks.map((task) => [task.id, task]));
+    if (terminal.isTerminal && !cli.isJson) {
+      drawQueue(tasks);
+    } else {
+      for (const task of tasks) if (!known.has(task.id)) tell(task, "opened");
+      for (const task of known.values()) if (!open.has(task.id)) tell(task, "closed");
     }
+    known = open;
+  }
+
+  const follow: FollowOptions = {
+    signal,
+    open: async (lastEventId) =>
+      await client.v1.events.$get(
+        { header: lastEventId === undefined ? {} : { "last-event-id": lastEventId } },
+        { init: { signal } },
+      ),
+    onAway(isAway) {
+      if (isAway) live.draw([style.red("… the server does not answer; trying again")]);
+    },
+  };
+  try {
+    for await (const events of followEvents(follow)) if (events.some(mayChangeQueue)) await look();
+  } catch (error) {
+    if (!signal.aborted) throw error;
   } finally {
     live.end({ keep: true });
     interrupt.dispose();
   }
   interrupt.check();
+}
+
+/** A switch changes which cards can be decided, and a beginning or a gap may hide anything. */
+function mayChangeQueue({ event, data }: StreamEvent): boolean {
+  if (event !== "changes") return true;
+  const { tasks, policies } = data as { readonly tasks: readonly unknown[]; readonly policies: readonly unknown[] };
+  return tasks.length + policies.length > 0;
 }

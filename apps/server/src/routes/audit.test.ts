@@ -42,7 +42,7 @@ test("the audit is newest first, page by page, and can be narrowed by who, what,
     const { body } = await get(query);
     ids.push(...(body["rows"] as { id: string }[]).map(({ id }) => id));
     if (body["nextCursor"] === null) break;
-    query = `limit=3&cursor=${String(body["nextCursor"])}`;
+    query = `limit=3&cursor=${body["nextCursor"] as string}`;
   }
   expect(ids).toEqual((all.body["rows"] as { id: string }[]).map(({ id }) => id));
   expect(actionsOf(await get(`run=${runId}`))).toEqual(["approval.decided"]);

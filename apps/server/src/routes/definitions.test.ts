@@ -121,7 +121,10 @@ test("of two versions made on the same one at once, over two servers, one is mad
       ),
     ),
   );
-  expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array.from({ length: 9 }, () => 412)]);
+  expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+    200,
+    ...Array.from({ length: 9 }, () => 412),
+  ]);
   expect(await countVersions(definitionId)).toEqual({ current: 2, policy: 2, versions: 2 });
 });
 
@@ -132,7 +135,7 @@ test("of definitions of one name made at once one is made; the list goes on page
       post(tokens.admin, "/v1/definitions", { ...agentSpec, name: "zed" }, {}, i % 2 ? server : second),
     ),
   );
-  expect(made.map(({ status }) => status).toSorted()).toEqual([200, 409, 409, 409, 409, 409]);
+  expect(made.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409, 409, 409, 409, 409]);
   for (const name of ["mike", "bravo", "Über", "kilo"])
     await post(tokens.admin, "/v1/definitions", { ...agentSpec, name });
   const names: string[] = [];
@@ -141,7 +144,7 @@ test("of definitions of one name made at once one is made; the list goes on page
     const { body } = await send(server, tokens.viewer, "GET", path);
     names.push(...(body["definitions"] as { name: string }[]).map(({ name }) => name));
     if (body["nextCursor"] === null) break;
-    path = `/v1/definitions?limit=2&cursor=${String(body["nextCursor"])}`;
+    path = `/v1/definitions?limit=2&cursor=${body["nextCursor"] as string}`;
   }
   expect(names.toSorted()).toEqual(["agent", "bravo", "kilo", "mike", "zed", "Über"].toSorted());
   const { body } = await send(server, tokens.viewer, "GET", "/v1/definitions?name=kilo");

@@ -8,6 +8,7 @@ const live = createRoute({
   method: "get",
   path: "/health/live",
   summary: "The process answers",
+  security: [],
   responses: answers("It does", z.object({ status: z.literal("live") })),
 });
 
@@ -15,6 +16,7 @@ const ready = createRoute({
   method: "get",
   path: "/health/ready",
   summary: "The database answers and has what this version needs",
+  security: [],
   responses: answers("It does", z.object({ status: z.literal("ready") })),
 });
 

@@ -30,7 +30,7 @@ export function createMetricsRoutes({ sql }: Pick<ServerDependencies, "sql">, me
     });
   });
   return app.openapi(metricsRoute, async (c) =>
-    c.body(await metrics.render(), 200, { "Content-Type": metrics.contentType }),
+    c.text(await metrics.render(), 200, { "Content-Type": metrics.contentType }),
   );
 }
 

@@ -34,7 +34,7 @@ test("accounts are listed page by page, without a double or a gap", async () => 
     const { body } = await send(server, tokens.admin, "GET", path);
     names.push(...(body["users"] as { name: string }[]).map(({ name }) => name));
     if (body["nextCursor"] === null) break;
-    path = `/v1/users?limit=2&cursor=${String(body["nextCursor"])}`;
+    path = `/v1/users?limit=2&cursor=${body["nextCursor"] as string}`;
   }
   expect(names).toEqual(["Ada Admin", "Abe Approver", "Ann Approver", "Olga Operator", "Vic Viewer"]);
 });
@@ -73,7 +73,7 @@ test("a workspace keeps an administrator, also when two step down at once; a pro
     change(tokens.admin, admin, { role: "viewer" }),
     change(tokens.approver, approver, { isDisabled: true }, second),
   ]);
-  expect(both.map((answer) => answer.status).toSorted()).toEqual([200, 409]);
+  expect(both.map((answer) => answer.status).toSorted((a, b) => a - b)).toEqual([200, 409]);
   const [left] = await sql`
     select count(*)::int as n from users
      where workspace_id = ${workspaceId} and role = 'admin' and disabled_at is null and not is_service`;

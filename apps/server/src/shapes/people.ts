@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { roles } from "../auth.ts";
 import { actorSchema, instant, moment, storableLine, uuid } from "./common.ts";
 
-export const roleSchema = z.enum(roles);
+const roleSchema = z.enum(roles);
 
 export const userSchema = z
   .object({

@@ -42,6 +42,7 @@ export async function startTestServer(
     log?: Logger;
     rateLimit?: RateLimit;
     events?: Events;
+    mayWebhooksBePrivate?: boolean;
     sealingKey?: () => Promise<BrokerPublicKey>;
   } = {},
 ): Promise<TestServer> {
@@ -61,6 +62,7 @@ export async function startTestServer(
     sealingKey: options.sealingKey ?? (() => Promise.resolve(testKey)),
     rateLimit: options.rateLimit,
     events: options.events,
+    mayWebhooksBePrivate: options.mayWebhooksBePrivate,
     log,
     publicUrl: options.publicUrl,
     closing: closing.signal,
@@ -133,7 +135,10 @@ export async function send(
     ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
     ...(signal === undefined ? {} : { signal }),
   });
-  const text = await response.text();
+  // A stream has no end to wait for.
+  const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
+  if (isStream) await response.body?.cancel();
+  const text = isStream ? "" : await response.text();
   return { status: response.status, headers: response.headers, body: parse(text) };
 }
 

@@ -49,6 +49,7 @@ function bodies(id: string): Record<string, object> {
     "POST /v1/definitions": { spec: { ...spec, name: `agent ${id}` } },
     "POST /v1/definitions/{id}/versions": { spec },
     "PUT /v1/secrets/{name}": { capability: "mail.send", value: "a value long enough" },
+    "POST /v1/webhooks": { url: "https://93.184.215.14/hook" },
     "POST /v1/users": { name: `user ${id}`, role: "viewer" },
     "PATCH /v1/users/{id}": { isDisabled: false },
     "POST /v1/tokens": { userId: id, label: "x" },

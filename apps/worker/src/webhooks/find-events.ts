@@ -51,11 +51,9 @@ const oldDays = 30;
  * While no endpoint is enabled it rests, and costs one look at one row.
  */
 export async function findEvents(sql: Sql): Promise<void> {
-  const [resting] = await sql.unsafe<{ is: boolean }[]>(
-    "select snapshot is null as is from webhook_follower",
-    [],
-    { prepare: true },
-  );
+  const [resting] = await sql.unsafe<{ is: boolean }[]>("select snapshot is null as is from webhook_follower", [], {
+    prepare: true,
+  });
   if (resting?.is !== false) return;
   await transaction(sql, async (tx) => {
     const [kept] = await tx.unsafe<{ snapshot: string | null }[]>(

@@ -10,8 +10,7 @@ export interface PostOptions extends TargetOptions {
 
 export type PostOutcome =
   /** Any status; redirects are not followed. */
-  | { readonly kind: "answered"; readonly status: number }
-  | { readonly kind: "failed"; readonly failure: string };
+  { readonly kind: "answered"; readonly status: number } | { readonly kind: "failed"; readonly failure: string };
 
 /** An answer is read no further than this, and never kept. */
 const mostAnswerBytes = 64 * 1024;

@@ -38,6 +38,7 @@ export async function aTestModel(script: Script, over: Partial<AnthropicOptions>
 /** A request with one message and one tool. */
 export function aRequest(over: Partial<ModelRequest> = {}): ModelRequest {
   return {
+    workspaceId: "workspace",
     runId: "run",
     definition: "agent",
     model: "claude-test",
