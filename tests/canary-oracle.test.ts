@@ -37,8 +37,16 @@ async function leaksOf(fault: Fault): Promise<string[]> {
       await (await acquire("canary.own")).use(async (secret) => await body(secret)),
   });
   const tools = [
-    readingTool("tell", () => expect.unreachable(), use((secret) => ({ kind: "done", content: tell(secret) }))),
-    readingTool("fail", () => expect.unreachable(), use((secret) => Promise.reject(new Error(`Bearer ${secret}`)))),
+    readingTool(
+      "tell",
+      () => expect.unreachable(),
+      use((secret) => ({ kind: "done", content: tell(secret) })),
+    ),
+    readingTool(
+      "fail",
+      () => expect.unreachable(),
+      use((secret) => Promise.reject(new Error(`Bearer ${secret}`))),
+    ),
   ];
   const logged: string[] = [];
   const requests: string[] = [];
@@ -115,15 +123,18 @@ describe("the oracle finds", () => {
     for (const where of ["tool_calls.result", "a model request"]) expect(leaks).toContain(`canary, raw: ${where}`);
   });
 
-  test.each([...formsOf("any secret").keys()])("a secret as %s, where the scrubbers miss that form alone", async (form) => {
-    const leaks = await leaksOf((sound, canary) => ({
-      scrubberOf: async (runId) => {
-        const scrub = await sound.scrubberOf(runId);
-        const missed = formsOf(canary).get(form) ?? "";
-        return { ...scrub, text: (text) => text.split(missed).map(scrub.text).join(missed) };
-      },
-    }));
-    expect(leaks).toContain(`canary, ${form}: tool_calls.result`);
-    expect(leaks).toContain(`canary, ${form}: a model request`);
-  });
+  test.each([...formsOf("any secret").keys()])(
+    "a secret as %s, where the scrubbers miss that form alone",
+    async (form) => {
+      const leaks = await leaksOf((sound, canary) => ({
+        scrubberOf: async (runId) => {
+          const scrub = await sound.scrubberOf(runId);
+          const missed = formsOf(canary).get(form) ?? "";
+          return { ...scrub, text: (text) => text.split(missed).map(scrub.text).join(missed) };
+        },
+      }));
+      expect(leaks).toContain(`canary, ${form}: tool_calls.result`);
+      expect(leaks).toContain(`canary, ${form}: a model request`);
+    },
+  );
 });

@@ -9,7 +9,7 @@ import { createToken } from "@countersign/server/tokens.ts";
 import { createCatalog } from "@countersign/tools/catalog.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Canary, findLeaks, formsOf, readEveryColumn, type Trace } from "./support/canary-oracle.ts";
-import { tools as leakingTools } from "./support/canary-tools.ts";
+import { capabilities, tools as leakingTools } from "./support/canary-tools.ts";
 import { canaries, canaryValues } from "./support/canary-values.ts";
 import {
   type EchoServer,
@@ -52,7 +52,7 @@ async function serve(starting: Promise<EchoServer>): Promise<EchoServer> {
 }
 
 async function start(world: World, scenario: string): Promise<string> {
-  const grants = ["mail.send", "canary.own", "canary.hook"];
+  const grants = ["mail.send", "canary.hook", ...capabilities];
   const runId = await givenRun(sql, world, { input: JSON.stringify(scenario), title: scenario, grants });
   runs.set(runId, world);
   return runId;
@@ -157,10 +157,12 @@ beforeAll(async () => {
     ["canary.hook", canaryValues.hook],
     ["mail.send", mailSecretOf(smtp.port)],
   ] as const) {
-    expect(await runVerb(env, ["secrets", "set", capability], `${value}\n`)).toMatchObject({ code: 0, error: "" });
+    const set = await runVerb(env, ["secrets", "set", capability], `${value}\n`);
+    if (set.code !== 0) throw new Error(`The secret of ${capability} could not be set: ${set.error}`);
   }
 
-  for (const scenario of ["leaks", "doubts", "says", "hooks", "hooks-once", "fishes", "rest"]) await start(world, scenario);
+  for (const scenario of ["leaks", "doubts", "says", "sums", "hooks", "hooks-once", "fishes", "rest"])
+    await start(world, scenario);
   for (const failure of smtpFailures) {
     const own = await makeWorld(sql, { name: "agent", model: "scripted", toolset: ["mail.send"] });
     const { port } = await serve(startEchoSmtp(failure, canaryValues.mailPass));

@@ -33,6 +33,8 @@ export interface Troupe {
   readonly members: readonly Member[];
   /** Brings the database server back after `postgres.stop`, at whatever address it comes. */
   bringBack(): Promise<void>;
+  /** SIGKILL; nobody takes its place yet. */
+  kill(member: Member): Promise<void>;
   /** Starts a new process in the place of one that was killed. */
   replace(member: Member): Promise<void>;
   /** Processes that ended without having been killed, with what they said last. */
@@ -96,6 +98,21 @@ export async function startTroupe(): Promise<Troupe> {
     }),
   );
 
+  const isExpected = new WeakSet<TestProcess>();
+  const replace = async (member: Member): Promise<void> => {
+    Object.assign(member, await start(member.role, skews[members.indexOf(member)] ?? 0));
+  };
+  /** What ended by itself is noted and started again, as a supervisor would. */
+  const supervising = setInterval(() => {
+    for (const member of members) {
+      const words = member.process.lastWords();
+      if (words === undefined || isExpected.has(member.process)) continue;
+      isExpected.add(member.process);
+      fallen.push(`a ${member.role} ended by itself: ${words}`);
+      void replace(member);
+    }
+  }, 100);
+
   return {
     postgres,
     proxy,
@@ -107,18 +124,14 @@ export async function startTroupe(): Promise<Troupe> {
       await postgres.start();
       for (const way of [straight, proxy]) way.pointAt(postgres.url());
     },
-    async replace(member) {
-      const skew = skews[members.indexOf(member)] ?? 0;
-      Object.assign(member, await start(member.role, skew));
+    async kill(member) {
+      isExpected.add(member.process);
+      await member.process.kill();
     },
-    fallen() {
-      for (const member of members) {
-        const words = member.process.lastWords();
-        if (words !== undefined) fallen.push(`${member.role} ended by itself: ${words}`);
-      }
-      return fallen;
-    },
+    replace,
+    fallen: () => fallen,
     async close() {
+      clearInterval(supervising);
       await Promise.all(members.map(async (member) => await member.process.kill()));
       await sql.end({ timeout: 1 });
       await Promise.all([proxy.close(), straight.close(), sink.close()]);

@@ -9,8 +9,11 @@ import type { Point } from "./tap.ts";
 export interface CrashOptions {
   /** A migrated database, for this alone. */
   readonly url: string;
-  /** How many points to strike at, spread evenly over all of them; all unless given. */
-  readonly sample?: number;
+  /**
+   * How many points to strike at, spread evenly over all of them; or `commits`, for the ends of the engine's transactions and
+   * the mail itself; all unless given.
+   */
+  readonly sample?: number | "commits";
   /** Only points of this kind. */
   readonly only?: Target;
   /** Only at messages of which this is a part, as the counting pass names them. */
@@ -48,14 +51,15 @@ export async function proveCrash(options: CrashOptions): Promise<Report> {
     const all = (["worker", "server", "mail"] as const)
       .filter((target) => (options.only ?? target) === target)
       .flatMap((target) => pointsOf(target, counted[target], options.at ?? ""));
-    const strikes = options.sample === undefined ? all : spread(all, options.sample);
+    const { sample = all.length } = options;
+    const strikes = sample === "commits" ? all.filter(isCommit) : spread(all, sample);
     for (const [index, strike] of strikes.entries()) {
-      const name = `killed ${strike.when} message ${strike.n} of the ${strike.target}`;
+      const name = `killed ${strike.when} ${strike.label} number ${strike.n} of the ${strike.target}`;
       const end = await playStruck(stage, name, strike);
-      totals.struck += Number(end.label !== undefined);
-      totals.unreached += Number(end.label === undefined);
+      totals.struck += Number(end.isStruck);
+      totals.unreached += Number(!end.isStruck);
       totals.unknowns += end.unknowns;
-      violations.push(...end.violations.map((violation) => `${name} (${end.label ?? "not reached"}): ${violation}`));
+      violations.push(...end.violations.map((violation) => `${name}${end.isStruck ? "" : " (not reached)"}: ${violation}`));
       if (index % 50 === 49) options.onProgress?.(`${index + 1} of ${strikes.length} points, ${violations.length} violations`);
       if (options.stopsEarly === true && violations.length > 0) break;
     }
@@ -66,8 +70,20 @@ export async function proveCrash(options: CrashOptions): Promise<Report> {
 }
 
 function pointsOf(target: Target, labels: readonly string[], part: string): Strike[] {
-  const numbers = labels.flatMap((label, index) => (label.includes(part) ? [index + 1] : []));
-  return numbers.flatMap((n) => (["before", "after"] as const).map((when) => ({ target, n, when })));
+  const counts = new Map<string, number>();
+  return labels.flatMap((label) => {
+    const n = (counts.get(label) ?? 0) + 1;
+    counts.set(label, n);
+    if (!label.includes(part)) return [];
+    return (["before", "after"] as const).map((when) => ({ target, label, n, when }));
+  });
+}
+
+/** The ends of transactions of the engine, of each kind at most two for a worker; and the mail itself. */
+function isCommit({ target, label, n }: Strike): boolean {
+  if (target === "mail") return label === "message";
+  if (target === "server") return label === "Q commit";
+  return n <= 2 && /^(S (claim_runs|record_turn|complete_call)|Q commit)$/.test(label);
 }
 
 /** One clean pass for each role; what it sent. */
@@ -89,16 +105,17 @@ interface End {
   readonly mails: readonly string[];
 }
 
-async function playStruck(stage: Stage, name: string, strike: Strike): Promise<End & { readonly label: string | undefined }> {
-  let label: string | undefined;
+async function playStruck(stage: Stage, name: string, strike: Strike): Promise<End & { readonly isStruck: boolean }> {
+  let isStruck = false;
   const role: Role = strike.target === "server" ? "server" : "worker";
   const end = await play(stage, name, role, (onStruck) => {
     const tap = strike.target === "mail" ? stage.mails : stage.messages;
-    void tap.watch(strike, onStruck).then((text) => {
-      label = text;
+    tap.watch(strike, () => {
+      isStruck = true;
+      onStruck();
     });
   });
-  return { ...end, label };
+  return { ...end, isStruck };
 }
 
 /** One run from start to end, with a victim in the given role that `aim` may have struck. */
@@ -223,8 +240,9 @@ async function insistOn(
 
 class Refused extends Error {}
 
+/** A key is of visible ASCII and at most 200 long. */
 function keyOf(text: string): string {
-  return text.replaceAll(" ", "-");
+  return text.replaceAll(/[^\w.-]+/g, "-").slice(0, 200);
 }
 
 /** Everything that should have happened has happened once, by the tables and by the mails that arrived. */

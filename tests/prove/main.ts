@@ -33,8 +33,10 @@ const proofs: Readonly<Record<string, (url: string) => Promise<Report>>> = {
   async crash(url) {
     const { proveCrash } = await import("./crash.ts");
     const only = (["worker", "server", "mail"] as const).find((target) => target === values.only);
+    const { sample: wanted } = values;
+    const points = wanted === "commits" ? { sample: wanted } : sample;
     const at = values.at === undefined ? {} : { at: values.at };
-    return await proveCrash({ url, ...sample, ...at, ...(only && { only }), stopsEarly, nodeOptions, onProgress: console.log });
+    return await proveCrash({ url, ...points, ...at, ...(only && { only }), stopsEarly, nodeOptions, onProgress: console.log });
   },
   async races(url) {
     const { proveRaces } = await import("./races.ts");

@@ -1,14 +1,18 @@
-/** A point at which a process is struck: just before or just after its n-th message. */
+/**
+ * A point at which a process is struck: just before or just after its n-th message of a name. Counted by name, since what a
+ * process does at the same time reaches the wire in one order or another.
+ */
 export interface Point {
+  readonly label: string;
   readonly n: number;
   readonly when: "before" | "after";
 }
 
 /** Counts what passes, and strikes once. */
 export interface Tap {
-  /** Counts from now on, and strikes at `point` where one is given. Resolves with what passes there when it is reached. */
-  watch(point?: Point, strike?: () => void): Promise<string>;
-  /** What has passed since. */
+  /** Counts from now on, and strikes at `point` where one is given. */
+  watch(point?: Point, strike?: () => void): void;
+  /** The names of what has passed since. */
   seen(): readonly string[];
 }
 
@@ -19,29 +23,23 @@ export interface OpenTap extends Tap {
 
 export function createTap(): OpenTap {
   let labels: string[] = [];
-  let armed: { point: Point; strike: () => void; reached: (label: string) => void } | undefined;
+  let armed: { point: Point; left: number; strike: () => void } | undefined;
 
   return {
     watch(point, strike = () => undefined) {
       labels = [];
-      armed = undefined;
-      return new Promise((reached) => {
-        if (point !== undefined) armed = { point, strike, reached };
-      });
+      armed = point === undefined ? undefined : { point, left: point.n, strike };
     },
     seen: () => labels,
     pass(label) {
       labels.push(label);
-      const here = armed?.point.n === labels.length ? armed : undefined;
-      if (here === undefined) return { strikeBefore: undefined, strikeAfter: undefined };
+      const nothing = { strikeBefore: undefined, strikeAfter: undefined };
+      if (armed?.point.label !== label) return nothing;
+      armed.left -= 1;
+      if (armed.left > 0) return nothing;
+      const { point, strike } = armed;
       armed = undefined;
-      const strike = (): void => {
-        here.strike();
-        here.reached(label);
-      };
-      return here.point.when === "before"
-        ? { strikeBefore: strike, strikeAfter: undefined }
-        : { strikeBefore: undefined, strikeAfter: strike };
+      return point.when === "before" ? { ...nothing, strikeBefore: strike } : { ...nothing, strikeAfter: strike };
     },
   };
 }

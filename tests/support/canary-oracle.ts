@@ -50,11 +50,14 @@ function base64At(bytes: Buffer, before: number): string {
 
 /** Where canaries lie, and in which form. Texts that are JSON are also searched inside, however deep the one lies in the other. */
 export function findLeaks(canaries: readonly Canary[], traces: readonly Trace[]): string[] {
-  const needles = canaries.flatMap(({ name, value }) => [...formsOf(value)].map(([form, text]) => ({ name, form, text })));
+  const needles = canaries.flatMap(({ name, value }) =>
+    [...formsOf(value)].map(([form, text]) => ({ name, form, text })),
+  );
   const leaks = new Set<string>();
   for (const { where, text } of traces) {
     for (const part of [text, ...innerTexts(text)]) {
-      for (const needle of needles) if (part.includes(needle.text)) leaks.add(`${needle.name}, ${needle.form}: ${where}`);
+      for (const needle of needles)
+        if (part.includes(needle.text)) leaks.add(`${needle.name}, ${needle.form}: ${where}`);
     }
   }
   return [...leaks].toSorted();

@@ -1,22 +1,15 @@
-import { defineTool, type OutsideContext, type ToolResult } from "@countersign/engine/tool.ts";
-import { z } from "zod";
+import { readingTool } from "@countersign/engine/testing/engine.ts";
+import type { OutsideContext, Tool, ToolResult } from "@countersign/engine/tool.ts";
 import { formsOf } from "./canary-oracle.ts";
 
 /** What tools that mean no harm do with the credential that they were lent: they tell it, in every way there is. */
 
 export const capabilities = ["canary.own"];
 
-type Use = (secret: string) => ToolResult;
-
-function leak(name: string, effect: "read-only" | "once", use: Use) {
-  return defineTool({
-    name: `leak.${name}`,
-    description: name,
-    schema: z.strictObject({}),
+function leak(name: string, effect: "read-only" | "once", use: (secret: string) => ToolResult): Tool {
+  return readingTool(`leak.${name}`, () => ({ kind: "failed", content: "it was lent nothing" }), {
     requires: capabilities,
-    tier: "read",
     risk: "low",
-    needsApproval: false,
     effect,
     async execute(_args: unknown, { acquire }: OutsideContext) {
       const handle = await acquire("canary.own");

@@ -55,6 +55,12 @@ const scenarios: Readonly<Record<string, readonly ((stage: Stage) => Line)[]>> =
       ],
     }),
   ],
+  // What is said in the third turn is the summary.
+  sums: [
+    () => ({ use: [{ tool: "leak.done", args: {} }] }),
+    () => ({ use: [{ tool: "summarize_context", args: { focus: own } }] }),
+    () => ({ say: everyForm }),
+  ],
   mails: [() => ({ use: [mail("good day")] })],
   hooks: [() => ({ use: httpFailures.map((name) => ({ tool: `hook.${name}`, args: {} })) })],
   "hooks-once": [() => ({ use: httpFailures.map((name) => ({ tool: `hook-once.${name}`, args: {} })) })],

@@ -25,11 +25,7 @@ export interface TestProcess {
 }
 
 /** Starts a script of the repository with this Node, with nothing of our environment but PATH and what is given. */
-export function startProcess(
-  script: string,
-  env: Record<string, string>,
-  args: readonly string[] = [],
-): TestProcess {
+export function startProcess(script: string, env: Record<string, string>, args: readonly string[] = []): TestProcess {
   const child = spawn(process.execPath, [script, ...args], {
     env: { PATH: process.env["PATH"], ...env },
     stdio: ["pipe", "pipe", "pipe"],

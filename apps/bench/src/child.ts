@@ -31,7 +31,10 @@ process.on("message", (ask: Ask) => {
   answer(ask).then(
     (reply) => process.send?.(reply),
     (error: unknown) =>
-      process.send?.({ kind: "failed", message: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
+      process.send?.({
+        kind: "failed",
+        message: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      }),
   );
 });
 

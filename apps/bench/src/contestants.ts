@@ -16,7 +16,9 @@ export async function loadContestant(name: ContestantName, config: BenchConfig):
     case "dbos":
       return (await import("./peers/dbos.ts")).dbos;
     case "absurd":
-      return config.absurdSql === undefined ? undefined : (await import("./peers/absurd.ts")).createAbsurd(config.absurdSql);
+      return config.absurdSql === undefined
+        ? undefined
+        : (await import("./peers/absurd.ts")).createAbsurd(config.absurdSql);
     case "openworkflow":
       return (await import("./peers/openworkflow.ts")).openworkflow;
     case "langgraph":

@@ -14,7 +14,13 @@ const policy: Policy = {
   versions: "1.1.1.0",
   layers: {
     definition: { approvalPolicy: { level: "outbound" } },
-    workspace: { rules: Array.from({ length: 20 }, (_, n) => ({ id: `rule-${n}`, target: { kind: "tool", name: `tool-${n}` }, mode: "ask" })) },
+    workspace: {
+      rules: Array.from({ length: 20 }, (_, n) => ({
+        id: `rule-${n}`,
+        target: { kind: "tool", name: `tool-${n}` },
+        mode: "ask",
+      })),
+    },
   },
   kills: [],
   toolset: new Set(["mail.send", "kb.read"]),

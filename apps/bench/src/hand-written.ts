@@ -70,7 +70,11 @@ async function runInNode(sql: Sql, agent: MadeAgent, clients: number, seconds: n
   await Promise.all(
     Array.from({ length: clients }, async () => {
       while (performance.now() < end) {
-        const variables: Variables = { workspace: agent.workspaceId, definition: agent.definitionId, approver: agent.userId };
+        const variables: Variables = {
+          workspace: agent.workspaceId,
+          definition: agent.definitionId,
+          approver: agent.userId,
+        };
         for (const { text, names } of statements) {
           const [row] = await sql.unsafe<Variables[]>(
             text,

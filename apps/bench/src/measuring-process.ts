@@ -13,7 +13,9 @@ export interface MeasuringProcess {
 
 /** Starts the process that measures one contestant; it answers one question at a time. */
 export function startMeasuring(name: ContestantName): MeasuringProcess {
-  const child = fork(join(import.meta.dirname, "child.ts"), [name], { execArgv: ["--disable-warning=ExperimentalWarning"] });
+  const child = fork(join(import.meta.dirname, "child.ts"), [name], {
+    execArgv: ["--disable-warning=ExperimentalWarning"],
+  });
   const died = once(child, "exit").then(([code, signal]) => {
     throw new Error(`The process that measures ${name} ended: ${String(code ?? signal)}`);
   });

@@ -17,7 +17,9 @@ try {
   await sql`create extension pg_walinspect`;
   await sql.end();
   await prepareOurs(url);
-  const measured = await measurePausedRuns(url, pausedRuns, windowMs, environment, () => postgres.dropDatabase("bench_million"));
+  const measured = await measurePausedRuns(url, pausedRuns, windowMs, environment, () =>
+    postgres.dropDatabase("bench_million"),
+  );
   console.log(`written to ${writeResults("million", { machine, measured })}`);
 } finally {
   await postgres.remove();

@@ -5,6 +5,7 @@ import { createInterface } from "node:readline";
 import { connect } from "@countersign/db/connect.ts";
 import { createToken } from "@countersign/server/tokens.ts";
 import type { Contestant, Opened } from "./contestant.ts";
+import { openObserver } from "./observer.ts";
 import { findAgent, observeRuns, prepareOurs, startOwnWorker } from "./ours.ts";
 
 const serverMain = join(import.meta.dirname, "../../server/src/main.ts");
@@ -16,7 +17,7 @@ export function createOursOverHttp(environment: NodeJS.ProcessEnv): Contestant {
     settings: () => [{}],
     prepare: prepareOurs,
     async open(url, _setting, onEffect): Promise<Opened> {
-      const sql = connect(url, { max: 2, applicationName: "bench observer" });
+      const sql = await openObserver(url);
       const api = await openApi(url, environment);
       const worker = startOwnWorker(url, onEffect);
       return {

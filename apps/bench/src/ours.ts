@@ -12,6 +12,7 @@ import { startWorker } from "@countersign/engine/worker.ts";
 import { v7 as uuidv7 } from "uuid";
 import { z } from "zod";
 import type { Contestant, Opened } from "./contestant.ts";
+import { openObserver } from "./observer.ts";
 
 export const ours: Contestant = {
   name: "Countersign",
@@ -134,7 +135,7 @@ export async function observeRuns(
 
 async function openOurs(url: string, onEffect: (id: string) => void): Promise<Opened> {
   const sql = connect(url, { max: 10, applicationName: "bench server" });
-  const observer = connect(url, { max: 2, applicationName: "bench observer" });
+  const observer = await openObserver(url);
   const bell = createBell(url);
   const agent = await findAgent(sql);
   const commit = createCommitter({ sql, stragglers: sql, ring: () => bell.ring() });
@@ -168,7 +169,8 @@ async function openOurs(url: string, onEffect: (id: string) => void): Promise<Op
             version: 1,
             argsHash: approval.args_hash,
           });
-          if (outcome.kind !== "decided") throw new Error(`The decision of ${approval.id} was answered ${outcome.kind}`);
+          if (outcome.kind !== "decided")
+            throw new Error(`The decision of ${approval.id} was answered ${outcome.kind}`);
         },
       }));
       return { waiting, ended };

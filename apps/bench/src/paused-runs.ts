@@ -102,7 +102,14 @@ async function measureWith(sql: Sql, url: string, api: Api, windowMs: number): P
   const sixteenP50Ms = await effectP50(sql, url, 16, windowMs);
   const [claims] = await sql<{ mean: number }[]>`
     select sum(total_exec_time) / sum(calls) as mean from pg_stat_statements where query like '%from claim_runs(%' and toplevel`;
-  return { aloneP50Ms, sixteenP50Ms, loadedP50Ms: undefined, idle, claimMeanMs: claims?.mean ?? Number.NaN, listP95Ms: await measureLists(api) };
+  return {
+    aloneP50Ms,
+    sixteenP50Ms,
+    loadedP50Ms: undefined,
+    idle,
+    claimMeanMs: claims?.mean ?? Number.NaN,
+    listP95Ms: await measureLists(api),
+  };
 }
 
 async function effectP50(sql: Sql, url: string, atATime: number, windowMs: number): Promise<number> {
@@ -143,7 +150,8 @@ async function measureLists(api: Api): Promise<number> {
     let cursor: string | null = null;
     for (let page = 0; page < 25; page += 1) {
       const beganAt = performance.now();
-      const query: string = cursor === null ? "" : `${path.includes("?") ? "&" : "?"}cursor=${encodeURIComponent(cursor)}`;
+      const query: string =
+        cursor === null ? "" : `${path.includes("?") ? "&" : "?"}cursor=${encodeURIComponent(cursor)}`;
       const answer: { nextCursor: string | null } = await api.get(`${path}${query}`);
       times.push(performance.now() - beganAt);
       cursor = answer.nextCursor;

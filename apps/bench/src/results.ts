@@ -27,7 +27,10 @@ export interface BenchResults {
   readonly leftOut: readonly string[];
   /** Each peer that was the best of its level, and what is left of it in ours. */
   readonly handWritten: HandWritten & { readonly atATime: number; readonly rounds: readonly number[] };
-  readonly rowsPerRun: { readonly ours: Readonly<Record<string, string>>; readonly handWritten: Readonly<Record<string, string>> };
+  readonly rowsPerRun: {
+    readonly ours: Readonly<Record<string, string>>;
+    readonly handWritten: Readonly<Record<string, string>>;
+  };
   readonly longRuns: LongRuns;
   readonly gateVerdictsPerSecond: number;
 }

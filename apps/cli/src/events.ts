@@ -24,7 +24,11 @@ const againMs = 1_000;
  * after the last whole event, until the signal is aborted or the server says that nothing will come. Throws CliError where
  * the server refuses, and where it could not be reached from the beginning.
  */
-export async function* followEvents({ open, signal, onAway }: FollowOptions): AsyncGenerator<readonly StreamEvent[], void> {
+export async function* followEvents({
+  open,
+  signal,
+  onAway,
+}: FollowOptions): AsyncGenerator<readonly StreamEvent[], void> {
   let lastEventId: string | undefined;
   let hasConnected = false;
   while (!signal.aborted) {

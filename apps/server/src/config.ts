@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { withoutPreparing } from "@countersign/db/without-preparing.ts";
 import type { OsExecOptions } from "@countersign/tools/os-exec.ts";
 import { z } from "zod";
 import type { RateLimit } from "./rate-limit.ts";
@@ -11,6 +12,10 @@ const schema = z.object({
     .url({ protocol: /^postgres(ql)?$/, error: "expected postgres://user:password@host/database" })
     .optional()
     .describe("The same past any pooler, for hearing at once what changed"),
+  DATABASE_PREPARE: z
+    .enum(["true", "false"], { error: "expected true or false" })
+    .default("true")
+    .describe("false behind a pooler that cannot keep prepared statements, such as PgBouncer before 1.21"),
   HOST: z.string().min(1).default("127.0.0.1").describe("The address to listen on"),
   PORT: z.coerce.number().int().min(0).max(65_535).default(7070).describe("0 takes a free port"),
   PUBLIC_URL: z
@@ -82,7 +87,7 @@ export function parseConfig(environment: NodeJS.ProcessEnv): ServerConfig {
   }
   const { DATABASE_URL, HOST, PORT, PUBLIC_URL, LOG_LEVEL, ...more } = parsed.data;
   return Object.freeze({
-    databaseUrl: DATABASE_URL,
+    databaseUrl: more.DATABASE_PREPARE === "true" ? DATABASE_URL : withoutPreparing(DATABASE_URL),
     databaseDirectUrl: more.DATABASE_DIRECT_URL,
     host: HOST,
     port: PORT,

@@ -1,3 +1,4 @@
+import { transaction } from "@countersign/db/transaction.ts";
 import { engineDatabase } from "@countersign/engine/testing/engine-database.ts";
 import { givenGatedRun, givenQuestionRun, givenRun } from "@countersign/engine/testing/fixtures.ts";
 import { afterAll, expect, test } from "vitest";
@@ -210,11 +211,9 @@ test("a request whose key is held by one in flight is refused at once, and answe
   const ask = () =>
     send(server, tokens.admin, "POST", "/v1/tasks", { body: { title: "a" }, headers: { "idempotency-key": "held" } });
   const lock = `idempotency ${admin} held`;
-  await elsewhere.reserve().then(async (holder) => {
-    await holder`select pg_advisory_lock(hashtextextended(${lock}, 0))`;
+  await transaction(elsewhere, async (tx) => {
+    await tx`select pg_advisory_xact_lock(hashtextextended(${lock}, 0))`;
     expect(await ask()).toMatchObject({ status: 409, body: { code: "in_flight" } });
-    await holder`select pg_advisory_unlock(hashtextextended(${lock}, 0))`;
-    holder.release();
   });
   expect(await ask()).toMatchObject({ status: 200 });
 });

@@ -1,3 +1,4 @@
+import { giveBackMemory } from "@countersign/db/give-back-memory.ts";
 import { type Logger, pino } from "pino";
 import { readConfig, type ServerConfig } from "./config.ts";
 import { startServer } from "./serve.ts";
@@ -9,6 +10,7 @@ const refusals = new Set(["AddressRefusal", "BootRefusal", "ConfigError", "Tools
 async function run(config: ServerConfig, log: Logger): Promise<void> {
   const server = await startServer(config, log);
   log.info({ url: server.url }, "listening");
+  giveBackMemory();
   let isStopping = false;
   const stop = async (signal: string): Promise<void> => {
     if (isStopping) return;

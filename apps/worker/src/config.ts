@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import type { Environment } from "@countersign/broker/environment.ts";
+import { withoutPreparing } from "@countersign/db/without-preparing.ts";
 import { chooseOsExec, type OsExecOptions } from "@countersign/tools/os-exec.ts";
 import { z } from "zod";
 
@@ -18,6 +19,7 @@ const schema = z
   .object({
     DATABASE_URL: databaseUrl,
     DATABASE_DIRECT_URL: databaseUrl.optional(),
+    DATABASE_PREPARE: z.enum(["true", "false"], { error: "expected true or false" }).default("true"),
     PROVIDERS: z.literal("fake", { error: "expected fake, or nothing" }).optional(),
     ANTHROPIC_BASE_URL: z
       .url({ protocol: /^https?$/, error: "expected https://host" })
@@ -102,12 +104,13 @@ export function parseConfig(environment: NodeJS.ProcessEnv): WorkerConfig {
     );
   }
   const env = parsed.data;
+  const address = env.DATABASE_PREPARE === "true" ? env.DATABASE_URL : withoutPreparing(env.DATABASE_URL);
   const exec = chooseOsExec(env.COUNTERSIGN_OS_EXEC, env.PROVIDERS === "fake");
   if (exec.kind === "refused")
     throw new ConfigError(`The worker cannot start with this environment:\n  ${exec.message}`);
   return Object.freeze({
-    databaseUrl: env.DATABASE_URL,
-    databaseDirectUrl: env.DATABASE_DIRECT_URL ?? env.DATABASE_URL,
+    databaseUrl: address,
+    databaseDirectUrl: env.DATABASE_DIRECT_URL ?? address,
     providers: env.PROVIDERS,
     anthropicBaseUrl: env.ANTHROPIC_BASE_URL,
     modelsFile: env.COUNTERSIGN_MODELS === undefined ? undefined : resolve(env.COUNTERSIGN_MODELS),

@@ -1,3 +1,4 @@
+import { giveBackMemory } from "@countersign/db/give-back-memory.ts";
 import { pino } from "pino";
 import { readConfig } from "./config.ts";
 import { chooseProvider } from "./provider.ts";
@@ -18,7 +19,7 @@ async function main(): Promise<void> {
   });
   await shedSecrets(config, log);
   const worker = await work(config, await chooseProvider(config), log);
-  log.info({ capacity: config.capacity, provider: config.providers ?? "anthropic" }, "ready");
+  giveBackMemory();
 
   let isStopping = false;
   const stop = async (signal: string): Promise<void> => {
@@ -35,6 +36,8 @@ async function main(): Promise<void> {
   };
   process.on("SIGTERM", (signal) => void stop(signal));
   process.on("SIGINT", (signal) => void stop(signal));
+  // Last: whoever hears it may stop the worker at once.
+  log.info({ capacity: config.capacity, provider: config.providers ?? "anthropic" }, "ready");
 }
 
 try {

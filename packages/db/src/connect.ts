@@ -1,4 +1,5 @@
 import postgres from "postgres";
+import { knowArrayTypes } from "./array-types.ts";
 import { createLender } from "./lender.ts";
 
 /** A pool of connections to the one database. */
@@ -15,7 +16,7 @@ export type ConnectOptions = {
   max?: number;
   /** Shown in pg_stat_activity; says which process and which purpose. */
   applicationName?: string;
-  /** False only behind a pooler that cannot keep prepared statements. */
+  /** False only behind a pooler that cannot keep prepared statements; unless given, the address says (`?prepare=false`). */
   prepare?: boolean;
   /** How long an unused connection is kept; 0 keeps it. */
   idleTimeoutSeconds?: number;
@@ -32,17 +33,21 @@ export function connect(url: string, options: ConnectOptions = {}): Sql {
   const max = options.max ?? 10;
   const idleTimeoutSeconds = options.idleTimeoutSeconds ?? 0;
   const settings = {
-    prepare: options.prepare ?? true,
+    ...(options.prepare === undefined ? {} : { prepare: options.prepare }),
     connect_timeout: options.connectTimeoutSeconds ?? 10,
-    fetch_types: true,
+    fetch_types: false,
     onnotice: () => {},
     connection: { application_name: options.applicationName ?? "countersign" },
     types: { int8: { to: 20, from: [20], serialize: String, parse: parseInt8 } },
   };
-  const sql = postgres(url, { ...settings, max, idle_timeout: idleTimeoutSeconds });
+  const open = (over: postgres.Options<{ int8: postgres.PostgresType<number> }>): Sql => {
+    const client = postgres(url, { ...settings, ...over }) as unknown as Sql;
+    knowArrayTypes(client);
+    return client;
+  };
+  const sql = open({ max, idle_timeout: idleTimeoutSeconds });
   // The driver's own timers would close a lent connection between two statements of its transaction.
-  const openOne = (onclose: () => void) =>
-    postgres(url, { ...settings, max: 1, idle_timeout: 0, max_lifetime: null, onclose });
+  const openOne = (onclose: () => void) => open({ max: 1, idle_timeout: 0, max_lifetime: null, onclose });
   const lender = createLender({ openOne, max, idleTimeoutMs: idleTimeoutSeconds * 1000 });
   lenders.set(sql, lender);
 

@@ -18,7 +18,11 @@ test("arguments without a value stay exactly as the model wrote them", () => {
 
 test.each([
   ["in a string", '{"a":"is n3edle"}', '{"a":"is [redacted x]"}'],
-  ["in a string that is JSON itself, escaped otherwise", '{"a":"{\\"b\\":\\"\\u006e3edle\\"}"}', '{"a":"{\\"b\\":\\"[redacted x]\\"}"}'],
+  [
+    "in a string that is JSON itself, escaped otherwise",
+    '{"a":"{\\"b\\":\\"\\u006e3edle\\"}"}',
+    '{"a":"{\\"b\\":\\"[redacted x]\\"}"}',
+  ],
   ["as a key", '{"n3edle":1}', '{"[redacted x]":1}'],
   ["as a number", '{"a":12345678}', '{"a":"[redacted x]"}'],
 ])("a value %s goes, and the arguments stay JSON", (_where, given, expected) => {

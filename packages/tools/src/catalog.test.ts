@@ -16,6 +16,7 @@ test("every tool is there once, in the order of the alphabet, with a schema that
     "kb.read",
     "mail.send",
     "os.exec",
+    "summarize_context",
     "tasks.create",
     "tasks.done",
     "tasks.doneLog",

@@ -1,3 +1,4 @@
+import { summarizeContext } from "@countersign/engine/summarize-context.ts";
 import type { Tool } from "@countersign/engine/tool.ts";
 import { filesRead } from "./files-read.ts";
 import { humanAsk } from "./human-ask.ts";
@@ -28,6 +29,7 @@ export function createCatalog(options: CatalogOptions = {}): readonly Tool[] {
     kbRead,
     mailSend,
     ...(options.osExec === undefined ? [] : [osExec(options.osExec)]),
+    summarizeContext,
     tasksCreate,
     tasksDone,
     tasksDoneLog,

@@ -3,6 +3,7 @@ import { connect } from "@countersign/db/connect.ts";
 import { Absurd } from "absurd-sdk";
 import pg from "pg";
 import type { Contestant } from "../contestant.ts";
+import { openObserver } from "../observer.ts";
 
 /** Tasks of one queue with a polling worker; the decision is an event. Its schema is a file of its own, at `sqlFile`. */
 export function createAbsurd(sqlFile: string): Contestant {
@@ -38,7 +39,7 @@ export function createAbsurd(sqlFile: string): Contestant {
       });
       const serverPool = new pg.Pool({ connectionString: url, max: 10 });
       const server = new Absurd({ db: serverPool, queueName: "bench" });
-      const observer = connect(url, { max: 2 });
+      const observer = await openObserver(url);
       await absurd.startWorker({ concurrency, pollInterval: pollSeconds, claimTimeout: 120 });
       return {
         start: async () => (await server.spawn("gated-run", {}, { queue: "bench" })).taskID,

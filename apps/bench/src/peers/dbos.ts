@@ -1,7 +1,7 @@
 import { DBOS, DBOSClient } from "@dbos-inc/dbos-sdk";
-import { connect } from "@countersign/db/connect.ts";
 import { randomUUID } from "node:crypto";
 import type { Contestant } from "../contestant.ts";
+import { openObserver } from "../observer.ts";
 
 let onEffect: (id: string) => void = () => undefined;
 
@@ -34,7 +34,7 @@ export const dbos: Contestant = {
       logger: quiet,
       applicationName: "bench",
     });
-    const observer = connect(url, { max: 2 });
+    const observer = await openObserver(url);
     return {
       async start() {
         const id = randomUUID();

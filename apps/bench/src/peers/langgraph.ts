@@ -42,7 +42,7 @@ export const langgraph: Contestant = {
     const configOf = (id: string) => ({ configurable: { thread_id: id }, durability: "sync" as const });
     const waiting = new Set<string>();
     const ended = new Set<string>();
-    let failure: unknown;
+    let failure: Error | undefined;
 
     async function runToGate(id: string): Promise<void> {
       const state = await starter?.invoke({ id, said: "please" }, configOf(id));
@@ -53,8 +53,8 @@ export const langgraph: Contestant = {
     return {
       async start() {
         const id = randomUUID();
-        runToGate(id).catch((error: unknown) => {
-          failure = error;
+        runToGate(id).catch((cause: unknown) => {
+          failure = new Error(`The graph of ${id} failed`, { cause });
         });
         return id;
       },

@@ -1,8 +1,8 @@
-import { connect } from "@countersign/db/connect.ts";
 import { OpenWorkflow } from "openworkflow";
 import { BackendPostgres } from "openworkflow/postgres";
 import postgres from "postgres";
 import type { Contestant } from "../contestant.ts";
+import { openObserver } from "../observer.ts";
 
 /** As its own `connect` opens a pool, but with the number of connections to choose. */
 function poolOf(url: string, max: number) {
@@ -32,7 +32,7 @@ export const openworkflow: Contestant = {
     });
     const running = worker.newWorker({ concurrency });
     await running.start();
-    const observer = connect(url, { max: 2 });
+    const observer = await openObserver(url);
     return {
       start: async () => (await server.runWorkflow(gatedRun.workflow.spec, {})).workflowRun.id,
       async observe(undecided, decided) {

@@ -66,7 +66,8 @@ export async function watchRun(cli: Cli, id: string, timeoutSeconds: number | un
     }
     for (const { event, data } of events) {
       if (event === "status" || event === "end") takeStanding(data as Standing, event === "end");
-      if (event === "resync" && !cli.isJson) live.print([style.dim("… more happened than is shown here: see runs get")]);
+      if (event === "resync" && !cli.isJson)
+        live.print([style.dim("… more happened than is shown here: see runs get")]);
     }
   }
 
@@ -110,7 +111,8 @@ export async function watchRun(cli: Cli, id: string, timeoutSeconds: number | un
       drawStatus();
     }
     // It had ended, and the stream was gone before it said so.
-    if (!signal.aborted) ended ??= await ask(client.v1.runs[":id"].$get({ param: { id } }, { init: { signal } }), signal);
+    if (!signal.aborted)
+      ended ??= await ask(client.v1.runs[":id"].$get({ param: { id } }, { init: { signal } }), signal);
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {

@@ -7,8 +7,8 @@ const mostUnreadPings = 4;
 
 /** One stream's side of the changes: what it has still to tell, gathered while its reader is busy. */
 export interface Attention {
-  /** Begins to listen; changes count from the snapshot it returns. */
-  begin(): Promise<string | "full">;
+  /** Begins to listen; changes count from the snapshot it returns. Undefined where the process takes no more. */
+  listen(): Promise<string | undefined>;
   /** Resolves when there is something to tell. */
   next(): Promise<Due>;
   /** Stops listening and lets whoever waits in `next` go on. */
@@ -67,9 +67,9 @@ export function payAttention(
   };
 
   return {
-    async begin() {
+    async listen() {
       const watching = await events.watch(watcher);
-      if (watching === "full") return watching;
+      if (watching === "full") return undefined;
       stop = watching.stop;
       if (hasEnded) stop();
       return watching.snapshot;

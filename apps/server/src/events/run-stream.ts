@@ -40,8 +40,8 @@ export async function* streamRun(
   let told: string | undefined;
   try {
     yield opening;
-    let snapshot = await attention.begin();
-    if (snapshot === "full") return;
+    let snapshot = await attention.listen();
+    if (snapshot === undefined) return;
     for (;;) {
       const place = { ...stream, after };
       const news = await reads.read(JSON.stringify([snapshot, place]), () => readNews(sql, place));

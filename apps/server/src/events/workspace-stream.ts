@@ -24,8 +24,8 @@ export async function* streamWorkspace(
 ): AsyncGenerator<string, void> {
   try {
     yield opening;
-    const snapshot = await attention.begin();
-    if (snapshot === "full") return;
+    const snapshot = await attention.listen();
+    if (snapshot === undefined) return;
     if (since === undefined) yield writeEvent({ event: "ready", id: snapshot, data: {} });
     else {
       const missed = isSnapshot(since) ? await readChanges(sql, since, snapshot) : undefined;

@@ -94,9 +94,9 @@ test("a switch that holds the run, and its lift, are told although they touch no
   expect(
     (await send(server, world.tokens.admin, "POST", "/v1/kill", { body: { ...scope, reason: "stop" } })).status,
   ).toBe(200);
-  await reader.until((events) => (events.at(-1)?.data as { waitsOn?: string }).waitsOn === "kill");
+  await reader.until((events) => (events.at(-1)?.data as { waitsOn?: string } | undefined)?.waitsOn === "kill");
   expect((await send(server, world.tokens.admin, "POST", "/v1/lift", { body: scope })).status).toBe(200);
-  await reader.until((events) => (events.at(-1)?.data as { status?: string }).status === "queued");
+  await reader.until((events) => (events.at(-1)?.data as { status?: string } | undefined)?.status === "queued");
   reader.close();
 });
 

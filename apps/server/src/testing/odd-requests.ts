@@ -37,21 +37,8 @@ const grapheme = fc.string({ unit: "grapheme", minLength: 1, maxLength: 20 });
 const cursors = ["audit 5", "runs.all x", "definitions \0", "users 1 2", "approvals.pending 1"].map((text) =>
   Buffer.from(text).toString("base64url"),
 );
-const queryNames = "cursor limit status section after name user run since until actor action subject dryRun".split(" ");
-const queryValues = [
-  "0",
-  "1",
-  "-1",
-  "200",
-  "1e3",
-  "x",
-  "open",
-  "paused",
-  "pending",
-  "true",
-  "2030-01-01T00:00:00Z",
-  "",
-];
+const queryTexts = ["0", "1", "-1", "200", "1e3", "x", "open", "paused", "pending", "true", ""];
+const queryValues = [...queryTexts, "2030-01-01T00:00:00Z", ...oddTimes];
 
 /** Mostly not there. */
 function seldom<T>(arbitrary: fc.Arbitrary<T>, oneIn: number): fc.Arbitrary<T | undefined> {
@@ -62,10 +49,11 @@ function seldom<T>(arbitrary: fc.Arbitrary<T>, oneIn: number): fc.Arbitrary<T | 
 export function oddRequests(operations: readonly Operation[], idsOfKind: Ids): fc.Arbitrary<OddRequest> {
   const ids = Object.values(idsOfKind).flat();
   const users = fc.constantFrom(...(idsOfKind["users"] ?? ids));
-  const query = fc.dictionary(
-    fc.constantFrom(...queryNames),
-    fc.oneof(fc.constantFrom(...queryValues), fc.constantFrom(...cursors), fc.constantFrom(...ids), grapheme),
-    { minKeys: 1, maxKeys: 2 },
+  const queryValue = fc.oneof(
+    fc.constantFrom(...queryValues),
+    fc.constantFrom(...cursors),
+    fc.constantFrom(...ids),
+    grapheme,
   );
   const headers = fc.record({
     "if-match": fc.oneof(
@@ -89,7 +77,7 @@ export function oddRequests(operations: readonly Operation[], idsOfKind: Ids): f
         { weight: 1, arbitrary: fc.constantFrom("..", "%00", "x y", "X").map(encodeURIComponent) },
       ),
       about: fc.oneof(users, fc.constantFrom(...ids)),
-      query: seldom(query, 4),
+      query: queryOf(operation, queryValue),
       headers,
       body: fc.constantFrom("good", "good", "good", "spoiled", "spoiled", "any", "text"),
       places: fc.array(fc.nat(9), { minLength: 1, maxLength: 3 }),
@@ -107,7 +95,7 @@ export function oddRequests(operations: readonly Operation[], idsOfKind: Ids): f
       };
       return {
         operation,
-        path: drawn.query === undefined ? path : `${path}?${new URLSearchParams(drawn.query).toString()}`,
+        path: `${path}?${new URLSearchParams(drawn.query).toString()}`,
         headers: definedOf({ "content-type": "application/json", ...definedOf(drawn.headers) }),
         body: operation.hasBody ? bodies[drawn.body] : undefined,
         who: drawn.who,
@@ -116,8 +104,22 @@ export function oddRequests(operations: readonly Operation[], idsOfKind: Ids): f
   });
 }
 
+/** Mostly what the route knows; what makes it wait is left out. */
+function queryOf({ query }: Operation, value: fc.Arbitrary<string>): fc.Arbitrary<Record<string, string>> {
+  const known = query.filter(({ name }) => name !== "wait");
+  return fc
+    .dictionary(fc.constantFrom(...known.map(({ name }) => name), "more"), value, { maxKeys: 2 })
+    .chain((drawn) => {
+      const moments = known.filter(({ name, isMoment }) => isMoment && name in drawn).map(({ name }) => name);
+      return fc
+        .constantFrom(...oddTimes, "2030-01-01T00:00:00Z")
+        .map((time) => ({ ...drawn, ...Object.fromEntries(moments.map((name) => [name, time])) }));
+    });
+}
+
 /** The body with one of its places, however deep, replaced, or something added. */
 function spoil(body: unknown, at: readonly number[], value: unknown): unknown {
+  if (typeof body === "string" && /^\d{4}-/.test(body)) return oddTimes[(at[0] ?? 0) % oddTimes.length];
   if (typeof body !== "object" || body === null || Array.isArray(body) || at.length === 0) return value;
   const keys = [...Object.keys(body), "more"];
   const key = keys[(at[0] ?? 0) % keys.length] ?? "more";

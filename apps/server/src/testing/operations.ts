@@ -5,18 +5,31 @@ export interface Operation {
   readonly method: string;
   readonly path: string;
   readonly hasBody: boolean;
+  /** What may be asked for in the query, and whether it is a moment. */
+  readonly query: readonly { readonly name: string; readonly isMoment: boolean }[];
 }
 
-type Described = Record<string, Record<string, { requestBody?: object }>>;
+interface Described {
+  readonly requestBody?: object;
+  readonly parameters?: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly schema?: { readonly format?: string };
+  }[];
+}
 
 /** Every route of the server's own description. */
 export async function listOperations(server: Pick<TestServer, "url">): Promise<Operation[]> {
   const { body } = await send(server, undefined, "GET", "/openapi.json");
-  return Object.entries(body["paths"] as Described).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { requestBody }]) => ({
+  const paths = body["paths"] as Record<string, Record<string, Described>>;
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { requestBody, parameters = [] }]) => ({
       method: method.toUpperCase(),
       path,
       hasBody: requestBody !== undefined,
+      query: parameters
+        .filter((parameter) => parameter.in === "query")
+        .map(({ name, schema }) => ({ name, isMoment: schema?.format === "date-time" })),
     })),
   );
 }
@@ -52,6 +65,6 @@ function bodies(id: string): Record<string, object> {
     "POST /v1/webhooks": { url: "https://93.184.215.14/hook" },
     "POST /v1/users": { name: `user ${id}`, role: "viewer" },
     "PATCH /v1/users/{id}": { isDisabled: false },
-    "POST /v1/tokens": { userId: id, label: "x" },
+    "POST /v1/tokens": { userId: id, label: "x", expiresAt: "2040-01-01T00:00:00Z" },
   };
 }

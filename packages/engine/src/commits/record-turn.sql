@@ -23,13 +23,15 @@ declare
   finishing boolean[];
   news      boolean[];
 begin
-  select array_agg(r.id), array_agg(r.last_seq + x.steer_lines + 1),
-         array_agg(n.output is not null and r.unread = x.steer_lines), array_agg(r.ready_at is not null)
+  -- In the order of the members, so that no later statement has to join them: null where the guard does not hold.
+  select array_agg(r.id order by n.i), array_agg(r.last_seq + x.steer_lines + 1 order by n.i),
+         array_agg(n.output is not null and r.unread = x.steer_lines order by n.i), array_agg(r.ready_at is not null order by n.i)
     into ids, seqs, finishing, news
-    from unnest(p_runs, p_epochs, p_leases, p_turns, p_steers_read, p_outputs) n (run, epoch, lease, turn, steers_read, output)
-    join runs r on r.id = n.run
-   cross join lateral (select greatest(n.steers_read - (r.steers - r.unread), 0) as steer_lines) x
-   where r.id = any (locked) and r.epoch = n.epoch and r.lease_id = n.lease and r.turns = n.turn;
+    from unnest(p_runs, p_epochs, p_leases, p_turns, p_steers_read, p_outputs)
+         with ordinality n (run, epoch, lease, turn, steers_read, output, i)
+    left join runs r
+      on r.id = n.run and r.id = any (locked) and r.epoch = n.epoch and r.lease_id = n.lease and r.turns = n.turn
+   cross join lateral (select greatest(n.steers_read - (r.steers - r.unread), 0) as steer_lines) x;
 
   with taken as (
     update steers s
@@ -41,10 +43,10 @@ begin
   insert into run_log (run_id, seq, kind, actor, content, input_tokens, output_tokens, cost_micros)
   select t.run_id, t.read_seq, 'user', 'user:' || t.author, t.content, null, null, null from taken t
    union all
-  select n.run, k.seq, 'assistant', 'run:' || n.run, n.content, n.input_tokens, n.output_tokens, n.cost_micros
-    from unnest(p_runs, p_contents, p_input_tokens, p_output_tokens, p_cost_micros)
-         n (run, content, input_tokens, output_tokens, cost_micros)
-    join unnest(ids, seqs) k (id, seq) on k.id = n.run
+  select n.id, n.seq, 'assistant', 'run:' || n.id, n.content, n.input_tokens, n.output_tokens, n.cost_micros
+    from unnest(ids, seqs, p_contents, p_input_tokens, p_output_tokens, p_cost_micros)
+         n (id, seq, content, input_tokens, output_tokens, cost_micros)
+   where n.id is not null
    union all
   select k.id, k.seq + 1, 'run.ended', 'run:' || k.id, to_json('completed'::text)::text, null, null, null
     from unnest(ids, seqs, finishing) k (id, seq, is_finishing)
@@ -85,42 +87,41 @@ begin
   delete from deltas d where d.run_id = any (ids);
 
   update runs r
-     set last_seq                = k.seq + k.is_finishing::int,
+     set last_seq                = n.seq + n.is_finishing::int,
          turns                   = r.turns + 1,
-         call_count              = r.call_count + (select count(*) from unnest(c_runs) c (run) where c.run = r.id),
+         call_count              = r.call_count + (select count(*) from tool_calls c where c.run_id = r.id and c.turn_seq = n.seq),
          unread                  = r.unread - greatest(n.steers_read - (r.steers - r.unread), 0),
          input_tokens            = r.input_tokens + n.input_tokens,
          output_tokens           = r.output_tokens + n.output_tokens,
          cost_micros             = r.cost_micros + n.cost_micros,
          claims_without_progress = 0,
-         status                  = case when k.is_finishing then 'completed' else s.status end,
-         waits_on                = case when not k.is_finishing then s.waits_on end,
-         wake_at                 = case when not k.is_finishing then s.wake_at end,
-         output                  = case when k.is_finishing then n.output end,
-         finished_at             = case when k.is_finishing then clock_timestamp() end,
+         status                  = case when n.is_finishing then 'completed' else s.status end,
+         waits_on                = case when not n.is_finishing then s.waits_on end,
+         wake_at                 = case when not n.is_finishing then s.wake_at end,
+         output                  = case when n.is_finishing then n.output end,
+         finished_at             = case when n.is_finishing then clock_timestamp() end,
          ready_at                = null,
          lease_id                = case when not o.lets_go then r.lease_id end,
          lease_until             = case when not o.lets_go then r.lease_until end,
          worked_ms               = r.worked_ms + case when o.lets_go then (extract(epoch from clock_timestamp() - r.claimed_at) * 1000)::bigint else 0 end
-    from unnest(p_runs, p_steers_read, p_input_tokens, p_output_tokens, p_cost_micros, p_outputs)
-         n (run, steers_read, input_tokens, output_tokens, cost_micros, output)
-    join unnest(ids, seqs, finishing, news) k (id, seq, is_finishing, has_news) on k.id = n.run
-    join run_state(ids) s on s.run_id = k.id
-   cross join lateral (select k.is_finishing or (s.is_idle and not k.has_news) as lets_go) o
-   where r.id = n.run;
+    from unnest(ids, seqs, finishing, news, p_steers_read, p_input_tokens, p_output_tokens, p_cost_micros, p_outputs)
+         n (id, seq, is_finishing, has_news, steers_read, input_tokens, output_tokens, cost_micros, output)
+    join run_state(ids) s on s.run_id = n.id
+   cross join lateral (select n.is_finishing or (s.is_idle and not n.has_news) as lets_go) o
+   where r.id = n.id;
 
   return query
   select n.run,
-         case when k.id is null and r.epoch = n.epoch and r.lease_id = n.lease then 'already'
-              when k.id is null                                               then 'lease_lost'
-              when k.is_finishing                                             then 'finished'
+         case when n.id is null and r.epoch = n.epoch and r.lease_id = n.lease then 'already'
+              when n.id is null                                               then 'lease_lost'
+              when n.is_finishing                                             then 'finished'
               when n.output is not null                                       then 'unread'
               else 'recorded'
          end,
-         k.seq, k.has_news, r.lease_id is null
-    from unnest(p_runs, p_epochs, p_leases, p_outputs) n (run, epoch, lease, output)
+         n.seq, n.has_news, r.lease_id is null
+    from unnest(p_runs, p_epochs, p_leases, p_outputs, ids, seqs, finishing, news)
+         n (run, epoch, lease, output, id, seq, is_finishing, has_news)
     join runs r on r.id = n.run
-    left join unnest(ids, seqs, finishing, news) k (id, seq, is_finishing, has_news) on k.id = n.run
    where r.id = any (locked);
 end
 $$;

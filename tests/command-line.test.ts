@@ -1,0 +1,267 @@
+import { spawnSync } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { signHeads } from "@countersign/broker/audit-heads.ts";
+import { loadOrMakeAuditKey } from "@countersign/broker/audit-key.ts";
+import { appendHeads, auditHeadFile } from "@countersign/broker/head-file.ts";
+import { loadOrMakeKey } from "@countersign/broker/keyring.ts";
+import { sealAudit } from "@countersign/broker/seal-audit.ts";
+import { testDatabase } from "@countersign/db/testing/test-database.ts";
+import { makeWorld, type World } from "@countersign/engine/testing/fixtures.ts";
+import { createToken } from "@countersign/server/tokens.ts";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Answer } from "./support/countersign.ts";
+import { startProcess, type TestProcess } from "./support/processes.ts";
+import { repositoryRoot } from "./support/repository.ts";
+import { runVerb } from "./support/verb.ts";
+
+const { sql, url } = await testDatabase();
+let data: string;
+let server: TestProcess;
+let address: string;
+let world: World;
+const tokens: Record<string, string> = {};
+
+beforeAll(async () => {
+  data = await mkdtemp(join(repositoryRoot, ".test-data", "command-line-"));
+  await loadOrMakeKey(data);
+  server = startProcess(join(repositoryRoot, "apps/server/src/main.ts"), {
+    DATABASE_URL: url,
+    COUNTERSIGN_DATA: data,
+    PORT: "0",
+  });
+  address = await server.waitFor((line) => (typeof line["url"] === "string" ? line["url"] : undefined));
+}, 60_000);
+
+afterAll(async () => {
+  await server.kill();
+  await rm(data, { recursive: true, force: true });
+});
+
+beforeEach(async () => {
+  world = await makeWorld(sql, { name: "agent", model: "scripted", toolset: [] });
+  for (const role of ["admin", "viewer"] as const) {
+    const { workspaceId } = world;
+    const made = await createToken(sql, { workspaceId, userId: world[role], label: role, mayDecide: true });
+    tokens[role] = made.token;
+  }
+});
+
+/** Runs a verb as the workspace's administrator, or as who is said. */
+async function cli(args: readonly string[], { input = "", as = "admin" } = {}): Promise<Answer> {
+  return await runVerb(
+    {
+      COUNTERSIGN_URL: address,
+      COUNTERSIGN_TOKEN: tokens[as] ?? "",
+      COUNTERSIGN_DATA: data,
+      DATABASE_URL: url,
+    },
+    args,
+    input,
+  );
+}
+
+const json = <T>({ out }: Answer): T => JSON.parse(out) as T;
+
+describe("secrets", { timeout: 60_000 }, () => {
+  test("are set from standard input, in a next version under the name they have, listed without values, and deleted", async () => {
+    const first = await cli(["secrets", "set", "mail.send", "--name", "mail"], { input: "the-first-value\n" });
+    expect(first).toMatchObject({ code: 0, out: expect.stringContaining("mail is set in version 1") });
+    const second = await cli(["secrets", "set", "mail.send"], { input: "another-value\n" });
+    expect(second).toMatchObject({ code: 0, out: expect.stringContaining("mail is set in version 2") });
+    const listed = await cli(["secrets", "ls", "--json"]);
+    expect(json(listed)).toMatchObject([{ name: "mail", capability: "mail.send", version: 2 }]);
+    expect(listed.out).not.toContain("value");
+    expect(await cli(["secrets", "rm", "mail"])).toMatchObject({ code: 0 });
+    expect(json(await cli(["secrets", "ls", "--json"]))).toEqual([]);
+  });
+
+  test("refusals have their exit codes: 1 for what is not there, 2 for what cannot be, 3 for who may not", async () => {
+    expect(await cli(["secrets", "rm", "nothing"])).toMatchObject({ code: 1 });
+    expect(await cli(["secrets", "set", "mail.send"])).toMatchObject({ code: 2 });
+    expect(await cli(["secrets", "set", "mail.send"], { input: "short" })).toMatchObject({ code: 2 });
+    expect(await cli(["secrets", "ls"], { as: "viewer" })).toMatchObject({ code: 3 });
+    expect(await cli(["secrets", "ls", "--nonsense"])).toMatchObject({ code: 2 });
+  });
+
+  test("lie under a new master key after a rotation, and the old key is gone", async () => {
+    await cli(["secrets", "set", "mail.send"], { input: "the-first-value" });
+    const rotated = json<{ keyId: string; resealed: number; retired: string[]; kept: string[] }>(
+      await cli(["secrets", "rotate", "--json"]),
+    );
+    expect(rotated.resealed).toBeGreaterThan(0);
+    expect(rotated).toMatchObject({ kept: [], unreadable: [] });
+    expect(rotated.retired).toHaveLength(1);
+    const keys = await sql<{ key: string }[]>`select distinct key_id as key from secret_versions`;
+    expect(keys).toEqual([{ key: rotated.keyId }]);
+    expect((await readdir(data)).filter((name) => name.includes("earlier"))).toEqual([]);
+    expect(await cli(["secrets", "set", "mail.send"], { input: "another-value" })).toMatchObject({ code: 0 });
+    expect(json(await cli(["doctor", "--json"]))).toContainEqual(
+      expect.objectContaining({ about: "keys", state: "ok" }),
+    );
+  });
+});
+
+describe("the audit", { timeout: 60_000 }, () => {
+  /** Seals what is there, and keeps the signed heads. */
+  async function seal(): Promise<void> {
+    const key = await loadOrMakeAuditKey(data);
+    while ((await sealAudit(sql, key)).kind === "busy");
+    await appendHeads(join(data, auditHeadFile), await signHeads(sql, key));
+  }
+
+  const rowsOf = async () =>
+    await sql<{ id: string; seq: number }[]>`
+      select c.audit_id as id, c.seq from audit_chain c where c.workspace_id = ${world.workspaceId} order by c.seq`;
+
+  async function givenSealed(): Promise<{ id: string; seq: number }[]> {
+    for (const value of ["value-one", "value-two", "value-three"])
+      await cli(["secrets", "set", "mail.send"], { input: value });
+    await seal();
+    return await rowsOf();
+  }
+
+  const verify = async (...more: string[]) => {
+    const answer = await cli(["audit", "verify", "--json", ...more]);
+    const { breaks } = json<{ breaks: { what: string; seq: number; workspaceId: string }[] }>({
+      ...answer,
+      out: answer.out.split("\n")[0] ?? "",
+    });
+    const mine = breaks.filter(({ workspaceId }) => workspaceId === world.workspaceId);
+    return { code: answer.code, breaks: mine.map(({ what, seq }) => ({ what, seq })) };
+  };
+
+  test("is sound as it was sealed, also with rows that are not sealed yet", async () => {
+    await givenSealed();
+    await cli(["secrets", "rm", "mail.send"]);
+    expect(await verify()).toEqual({ code: 0, breaks: [] });
+    expect(await cli(["audit", "verify"])).toMatchObject({ code: 0, out: expect.stringContaining("is sound") });
+  });
+
+  test("a row that was edited is found, at its place", async () => {
+    const [, second] = await givenSealed();
+    await sql`update audit set actor = 'user:nobody' where id = ${second?.id ?? ""}`;
+    expect(await verify()).toEqual({ code: 1, breaks: [{ what: "changed", seq: second?.seq }] });
+    expect((await cli(["audit", "verify"])).out).toContain("changed: row 2 is not what was sealed");
+    await sql`delete from audit_chain where workspace_id = ${world.workspaceId}`;
+    await sql`delete from audit_heads where workspace_id = ${world.workspaceId}`;
+    await sql`delete from audit where workspace_id = ${world.workspaceId}`;
+    await rm(join(data, auditHeadFile));
+  });
+
+  test("a row that was removed is found, at its place", async () => {
+    const [, second] = await givenSealed();
+    const [row] = await sql`delete from audit where id = ${second?.id ?? ""} returning *`;
+    expect(await verify()).toEqual({ code: 1, breaks: [{ what: "removed", seq: second?.seq }] });
+    expect(row).toBeDefined();
+    await sql`delete from audit_chain where workspace_id = ${world.workspaceId}`;
+    await sql`delete from audit_heads where workspace_id = ${world.workspaceId}`;
+    await sql`delete from audit where workspace_id = ${world.workspaceId}`;
+    await rm(join(data, auditHeadFile));
+  });
+
+  test("KN30: a tail that was cut off, with its heads in the database, is found by the heads that were kept", async () => {
+    const rows = await givenSealed();
+    const kept = join(data, "kept-elsewhere.jsonl");
+    await writeFile(kept, await readFile(join(data, auditHeadFile)));
+    await rm(join(data, auditHeadFile));
+    const last = rows.at(-1)?.seq ?? 0;
+    await sql`delete from audit where id in ${sql(rows.slice(-2).map(({ id }) => id))}`;
+    await sql`delete from audit_chain where workspace_id = ${world.workspaceId} and seq > ${last - 2}`;
+    await sql`delete from audit_heads where workspace_id = ${world.workspaceId}`;
+    expect(await verify()).toEqual({ code: 0, breaks: [] });
+    expect(await verify("--heads", kept)).toEqual({ code: 1, breaks: [{ what: "cut", seq: last - 1 }] });
+  });
+
+  test("is exported whole, a line for each row, to administrators alone", async () => {
+    await givenSealed();
+    const exported = await cli(["audit", "export"]);
+    const lines = exported.out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { seq: number; action: string });
+    expect(lines.map(({ seq, action }) => [seq, action])).toEqual([1, 2, 3].map((seq) => [seq, "secret.set"]));
+    expect(await cli(["audit", "export"], { as: "viewer" })).toMatchObject({ code: 3, out: "" });
+  });
+});
+
+describe("tokens and definitions", { timeout: 60_000 }, () => {
+  test("a token is made, works, is listed without its value, and is refused once it is revoked", async () => {
+    const made = json<{ id: string; token: string }>(
+      await cli(["tokens", "create", "for a program", "--user", "Olga Operator", "--days", "1", "--json"]),
+    );
+    tokens["made"] = made.token;
+    expect(await cli(["runs", "ls"], { as: "made" })).toMatchObject({ code: 0 });
+    const listed = await cli(["tokens", "ls", "--json"]);
+    expect(json(listed)).toContainEqual(
+      expect.objectContaining({ id: made.id, label: "for a program", mayDecide: false }),
+    );
+    expect(listed.out).not.toContain(made.token);
+    expect(await cli(["tokens", "revoke", made.id.slice(-8)])).toMatchObject({ code: 0 });
+    expect(await cli(["runs", "ls"], { as: "made" })).toMatchObject({ code: 3 });
+    expect(await cli(["tokens", "revoke", "ffffffff"])).toMatchObject({ code: 2 });
+  });
+
+  test("defs apply shows the difference first, and changes something only where it is told to", async () => {
+    const file = join(data, "helper.json");
+    const spec = { name: "helper", model: "scripted", instructions: "Help.", toolset: ["kb.read"] };
+    await writeFile(file, JSON.stringify(spec));
+    const asked = await cli(["defs", "apply", file]);
+    expect(asked).toMatchObject({ code: 2, error: expect.stringContaining("--yes") });
+    expect(asked.out).toContain("helper is new");
+    expect(await cli(["defs", "apply", file, "--dry-run"])).toMatchObject({ code: 0 });
+    expect((await cli(["defs", "ls"])).out).not.toContain("helper");
+    expect(await cli(["defs", "apply", file, "--yes"])).toMatchObject({ code: 0 });
+
+    await writeFile(file, JSON.stringify([{ ...spec, toolset: ["kb.read", "mail.send"] }]));
+    const changed = await cli(["defs", "apply", file, "--yes"]);
+    expect(changed.out).toContain('+ toolset: ["kb.read","mail.send"]');
+    expect(changed.out).toContain("its runs may reach mail.send from now on");
+    expect(changed.out).toContain("helper is in version 2");
+    expect((await cli(["defs", "apply", file])).out).toContain("helper is unchanged");
+    expect(await cli(["defs", "apply", file, "--yes"], { as: "viewer" })).toMatchObject({ code: 3 });
+    await writeFile(file, "{");
+    expect(await cli(["defs", "apply", file])).toMatchObject({ code: 2 });
+  });
+});
+
+describe("this machine", { timeout: 60_000 }, () => {
+  test("doctor looks at everything, says what it found, and exits with 1 where something is wrong", async () => {
+    const sound = json<{ about: string; state: string }[]>(await cli(["doctor", "--json"]));
+    expect(sound.map(({ about, state }) => `${about} ${state}`)).toEqual(
+      ["environment", "database", "pooler", "clock", "keys", "server"].map((about) => `${about} ok`),
+    );
+    const lost = await runVerb({ DATABASE_URL: "postgres://nobody@127.0.0.1:1/none", COUNTERSIGN_DATA: data }, [
+      "doctor",
+    ]);
+    expect(lost).toMatchObject({ code: 1, error: expect.stringContaining("database, server") });
+    expect(lost.out).toContain("PostgreSQL does not answer at 127.0.0.1:1");
+  });
+
+  test("openapi is the server's own description", async () => {
+    const described = json<{ openapi: string; paths: object }>(await cli(["openapi"]));
+    expect(described.openapi).toBe("3.1.0");
+    expect(Object.keys(described.paths)).toContain("/v1/secrets/{name}");
+  });
+
+  test("the completion of bash completes verbs, verbs under verbs, and options", async () => {
+    const { out: script } = await cli(["completion", "bash"]);
+    const complete = (words: readonly string[]): string[] => {
+      const line = `COMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")}); COMP_CWORD=${words.length - 1}; _countersign; echo "\${COMPREPLY[@]}"`;
+      const ran = spawnSync("bash", ["-c", `${script}\n${line}`], { encoding: "utf8" });
+      expect(ran.stderr).toBe("");
+      return ran.stdout.trim().split(" ").filter(Boolean);
+    };
+    expect(complete(["countersign", "se"])).toEqual(["serve", "secrets"]);
+    expect(complete(["countersign", "secrets", ""])).toEqual(["ls", "set", "rm", "rotate"]);
+    expect(complete(["countersign", "secrets", "set", "mail.send", "--n"])).toEqual(["--name", "--no-color"]);
+    expect(complete(["countersign", "doctor", "--j"])).toEqual(["--json"]);
+    expect(await cli(["completion", "fish"])).toMatchObject({ code: 2 });
+  });
+
+  test("the completion of zsh names every verb", async () => {
+    const { out: script } = await cli(["completion", "zsh"]);
+    for (const part of ["#compdef countersign", "'secrets:", "'verify:", "'defs apply') compadd -- --yes --dry-run"])
+      expect(script).toContain(part);
+  });
+});
