@@ -98,12 +98,19 @@ describe.runIf(program !== undefined)("DU40: behind a pooler in transaction mode
     );
     await post(`/tasks/${question.card}/answer`, { answer: "blue" });
     const end = await untilSome(
-      () => sql<{ output: string }[]>`select output::json #>> '{}' as output from runs where id = ${id} and output is not null`,
+      () =>
+        sql<
+          { output: string }[]
+        >`select output::json #>> '{}' as output from runs where id = ${id} and output is not null`,
     );
     expect(end.output).toBe(expectedOutput);
     expect(sink.received).toHaveLength(1);
     expect(await findViolations(sql)).toEqual([]);
-    for (const one of processes) await one.waitFor(heardNothing).then((line) => said.push(line), () => undefined);
+    for (const one of processes)
+      await one.waitFor(heardNothing).then(
+        (line) => said.push(line),
+        () => undefined,
+      );
     return said;
 
     function heardNothing(line: Record<string, unknown>): string | undefined {
@@ -113,10 +120,14 @@ describe.runIf(program !== undefined)("DU40: behind a pooler in transaction mode
     }
   }
 
-  test("every outcome is as without it, and with the direct address nothing is missed", { timeout: 120_000 }, async () => {
-    const said = await playBehind((direct) => ({ DATABASE_DIRECT_URL: direct }));
-    expect(said.filter((line) => line.includes("bell is not heard"))).toEqual([]);
-  });
+  test(
+    "every outcome is as without it, and with the direct address nothing is missed",
+    { timeout: 120_000 },
+    async () => {
+      const said = await playBehind((direct) => ({ DATABASE_DIRECT_URL: direct }));
+      expect(said.filter((line) => line.includes("bell is not heard"))).toEqual([]);
+    },
+  );
 
   test(
     "without the direct address every outcome is the same, and both processes say that the bell is not heard",

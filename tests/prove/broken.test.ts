@@ -17,5 +17,7 @@ test.each(Object.entries(brokenEngines))("the fault of %s still fits the sources
 test("the races notice a decision that locks the run in the statement that looks whether it may decide", async () => {
   await patchFunctions(url, "lock-and-guard-in-one-statement");
   const { violations } = await proveRaces({ url, only: ["approve", "deny"], stopsEarly: true });
-  expect(violations).toEqual([expect.stringContaining("answered decided, decided, one at a time it is decided, settled")]);
+  expect(violations).toEqual([
+    expect.stringContaining("answered decided, decided, one at a time it is decided, settled"),
+  ]);
 });

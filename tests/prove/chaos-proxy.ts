@@ -126,5 +126,7 @@ const readyAndIdle = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
 
 /** Commits of the engine, and the end of transactions that hold some. */
 function changesRuns(query: string): boolean {
-  return /\bfrom (start_run|record_turn|decide_approval|begin_call|complete_call|claim_runs|mark_unknown|release_run)\(|^commit\b/i.test(query);
+  return /\bfrom (start_run|record_turn|decide_approval|begin_call|complete_call|claim_runs|mark_unknown|release_run)\(|^commit\b/i.test(
+    query,
+  );
 }

@@ -57,7 +57,13 @@ export async function proveChaos({ runs, seed, onProgress = () => undefined }: C
     const unknowns = await comeToAnEnd(troupe, runs, load);
     const violations = [...troupe.fallen(), ...(await check(troupe, runs))];
     const disturbances = Object.entries(told).map(([name, times]) => `${name} ${times}`);
-    const counts = { runs, unknowns, "replies lost": troupe.proxy.dropped(), disturbances: disturbances.join(" · "), seed };
+    const counts = {
+      runs,
+      unknowns,
+      "replies lost": troupe.proxy.dropped(),
+      disturbances: disturbances.join(" · "),
+      seed,
+    };
     return { counts, violations };
   } finally {
     await troupe.close();
@@ -142,7 +148,12 @@ function createLoad(troupe: Troupe, runs: number) {
   let released = 0;
 
   /** Until it is answered, each time another server. A refusal that says it is done already is an answer. */
-  async function insistOn(path: string, key: string, body: object, headers: Record<string, string> = {}): Promise<void> {
+  async function insistOn(
+    path: string,
+    key: string,
+    body: object,
+    headers: Record<string, string> = {},
+  ): Promise<void> {
     for (;;) {
       const server = servers[(asked += 1) % servers.length];
       try {
@@ -196,7 +207,10 @@ function createLoad(troupe: Troupe, runs: number) {
       );
       if (one !== undefined) await decide(one, "approve");
       const [row] = await patiently(
-        () => sql<{ n: number }[]>`select count(*)::int as n from approvals where kind = 'approval' and status <> 'pending'`,
+        () =>
+          sql<
+            { n: number }[]
+          >`select count(*)::int as n from approvals where kind = 'approval' and status <> 'pending'`,
       );
       decided = row?.n ?? 0;
       if (one === undefined) await delay(40);

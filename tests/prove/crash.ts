@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Sql } from "@countersign/db/connect.ts";
 import { findViolations } from "@countersign/engine/testing/invariants.ts";
 import { expectedOutput } from "./scenarios.ts";
-import { type Role, setStage, type Stage, type Victim } from "./crash-stage.ts";
+import { type Role, setStage, type Stage } from "./crash-stage.ts";
 import { type Report, spread } from "./report.ts";
 import type { Point } from "./tap.ts";
 
@@ -10,14 +10,14 @@ export interface CrashOptions {
   /** A migrated database, for this alone. */
   readonly url: string;
   /**
-   * How many points to strike at, spread evenly over all of them; or `commits`, for the ends of the engine's transactions and
-   * the mail itself; all unless given.
+   * How many points to strike at, spread evenly over all of them; or `commits`, for one of each kind of the engine's
+   * transactions and the mail itself; all unless given.
    */
-  readonly sample?: number | "commits";
+  readonly sample?: number | "commits" | undefined;
   /** Only points of this kind. */
-  readonly only?: Target;
+  readonly only?: Target | undefined;
   /** Only at messages of which this is a part, as the counting pass names them. */
-  readonly at?: string;
+  readonly at?: string | undefined;
   readonly stopsEarly?: boolean;
   /** Options of Node for the processes that are killed. */
   readonly nodeOptions?: string;
@@ -59,8 +59,11 @@ export async function proveCrash(options: CrashOptions): Promise<Report> {
       totals.struck += Number(end.isStruck);
       totals.unreached += Number(!end.isStruck);
       totals.unknowns += end.unknowns;
-      violations.push(...end.violations.map((violation) => `${name}${end.isStruck ? "" : " (not reached)"}: ${violation}`));
-      if (index % 50 === 49) options.onProgress?.(`${index + 1} of ${strikes.length} points, ${violations.length} violations`);
+      violations.push(
+        ...end.violations.map((violation) => `${name}${end.isStruck ? "" : " (not reached)"}: ${violation}`),
+      );
+      if (index % 50 === 49)
+        options.onProgress?.(`${index + 1} of ${strikes.length} points, ${violations.length} violations`);
       if (options.stopsEarly === true && violations.length > 0) break;
     }
     return { counts: { points: all.length, ...totals }, violations };
@@ -79,11 +82,12 @@ function pointsOf(target: Target, labels: readonly string[], part: string): Stri
   });
 }
 
-/** The ends of transactions of the engine, of each kind at most two for a worker; and the mail itself. */
+/** One end of a transaction of each kind, the claim after the decision, a start, a decision, and the mail itself. */
 function isCommit({ target, label, n }: Strike): boolean {
   if (target === "mail") return label === "message";
-  if (target === "server") return label === "Q commit";
-  return n <= 2 && /^(S (claim_runs|record_turn|complete_call)|Q commit)$/.test(label);
+  if (target === "server") return label === "Q commit" && (n === 1 || n === 3);
+  if (label === "S claim_runs") return n <= 2;
+  return n === 1 && ["S record_turn", "S complete_call", "Q commit"].includes(label);
 }
 
 /** One clean pass for each role; what it sent. */
@@ -174,9 +178,16 @@ async function walkThrough(
 ): Promise<number> {
   const { sql } = stage;
   const mailsBefore = stage.sink.received.length;
-  const ask = async (path: string, body: object, headers: Record<string, string> = {}): Promise<Record<string, unknown>> =>
-    await insistOn(() => `${addressOf()}/v1${path}`, stage.token, body, headers);
-  const started = await ask("/runs", { definition: "agent", input: "go", title: name }, { "idempotency-key": keyOf(`start ${name}`) });
+  const ask = async (
+    path: string,
+    body: object,
+    headers: Record<string, string> = {},
+  ): Promise<Record<string, unknown>> => await insistOn(() => `${addressOf()}/v1${path}`, stage.token, body, headers);
+  const started = await ask(
+    "/runs",
+    { definition: "agent", input: "go", title: name },
+    { "idempotency-key": keyOf(`start ${name}`) },
+  );
   const runId = String(started["id"]);
   let unknowns = 0;
   let isSteered = false;
@@ -190,7 +201,8 @@ async function walkThrough(
     const [open] = await sql<{ id: string; kind: string; version: number; digest: string }[]>`
       select id, kind, version, args_hash as digest from approvals where run_id = ${runId} and status = 'pending'`;
     if (open?.kind === "approval") {
-      if (!isSteered) await ask(`/runs/${runId}/steer`, { message: "and be quick" }, { "idempotency-key": keyOf(`steer ${name}`) });
+      if (!isSteered)
+        await ask(`/runs/${runId}/steer`, { message: "and be quick" }, { "idempotency-key": keyOf(`steer ${name}`) });
       isSteered = true;
       await decide(open, "approve");
     } else if (open?.kind === "outcome" && isStruck()) {
@@ -206,7 +218,10 @@ async function walkThrough(
       await ask(`/tasks/${question.card}/answer`, { answer: "blue" }, { "idempotency-key": keyOf(`answer ${name}`) });
   }
 
-  async function decide({ id, version, digest }: { id: string; version: number; digest: string }, answer: string): Promise<void> {
+  async function decide(
+    { id, version, digest }: { id: string; version: number; digest: string },
+    answer: string,
+  ): Promise<void> {
     const headers = { "if-match": `"${version}"`, "idempotency-key": keyOf(`${answer} ${id}`) };
     await ask(`/approvals/${id}/decision`, { answer, argsDigest: digest }, headers);
   }

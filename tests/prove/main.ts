@@ -24,7 +24,7 @@ const { values, positionals } = parseArgs({
 });
 
 const [proof = ""] = positionals;
-const sample = values.sample === undefined ? {} : { sample: Number(values.sample) };
+const sample = values.sample === undefined ? undefined : Number(values.sample);
 const seed = values.seed === undefined ? Date.now() % 2 ** 31 : Number(values.seed);
 const nodeOptions = values.broken === undefined ? "" : patchModules(values.broken);
 const stopsEarly = values.broken !== undefined;
@@ -33,28 +33,26 @@ const proofs: Readonly<Record<string, (url: string) => Promise<Report>>> = {
   async crash(url) {
     const { proveCrash } = await import("./crash.ts");
     const only = (["worker", "server", "mail"] as const).find((target) => target === values.only);
-    const { sample: wanted } = values;
-    const points = wanted === "commits" ? { sample: wanted } : sample;
-    const at = values.at === undefined ? {} : { at: values.at };
-    return await proveCrash({ url, ...points, ...at, ...(only && { only }), stopsEarly, nodeOptions, onProgress: console.log });
+    const points = values.sample === "commits" ? values.sample : sample;
+    const onProgress = (text: string): void => console.log(text);
+    return await proveCrash({ url, sample: points, only, at: values.at, stopsEarly, nodeOptions, onProgress });
   },
   async races(url) {
     const { proveRaces } = await import("./races.ts");
     const only = values.only?.split(",");
-    return await proveRaces({ url, ...sample, ...(only && { only }), stopsEarly });
+    return await proveRaces({ url, sample, only, stopsEarly });
   },
   async model(url) {
     const { proveModel } = await import("./model.ts");
-    const path = values.path === undefined ? {} : { path: values.path };
-    return await proveModel({ url, sequences: Number(values.sequences ?? 200), length: 120, seed, ...path });
+    return await proveModel({ url, sequences: Number(values.sequences ?? 200), length: 120, seed, path: values.path });
   },
   async chaos(_url) {
     const { proveChaos } = await import("./chaos.ts");
-    return await proveChaos({ runs: Number(values.runs ?? 2_000), seed, onProgress: console.log });
+    return await proveChaos({ runs: Number(values.runs ?? 2_000), seed, onProgress: (text) => console.log(text) });
   },
   async broken() {
     const { proveBroken } = await import("./broken.ts");
-    return await proveBroken(console.log);
+    return await proveBroken((text) => console.log(text));
   },
 };
 

@@ -81,9 +81,23 @@ function newCalls(run: ModelRun, n: number): { call: NewCall; model: ModelCall }
             : gated(position, hasDeadline, versions);
     const asked: ModelAsked | undefined =
       call.next.kind === "approval"
-        ? { id: call.next.approvalId, kind: "approval", policy: run.policy, status: "pending", answer: undefined, by: undefined }
+        ? {
+            id: call.next.approvalId,
+            kind: "approval",
+            policy: run.policy,
+            status: "pending",
+            answer: undefined,
+            by: undefined,
+          }
         : call.next.kind === "question"
-          ? { id: questionOf(call), kind: "question", policy: run.policy, status: "open", answer: undefined, by: undefined }
+          ? {
+              id: questionOf(call),
+              kind: "question",
+              policy: run.policy,
+              status: "open",
+              answer: undefined,
+              by: undefined,
+            }
           : undefined;
     const model: ModelCall = {
       id: call.id,
@@ -92,7 +106,7 @@ function newCalls(run: ModelRun, n: number): { call: NewCall; model: ModelCall }
       isGated: call.next.kind === "approval",
       hasDeadline: asked !== undefined && hasDeadline,
       status: asked === undefined ? "requested" : "waiting",
-      waitsOn: asked === undefined ? null : (asked.kind as "approval" | "question"),
+      waitsOn: asked === undefined ? null : asked.kind,
       attempt: 0,
       epoch: 0,
       asked,
@@ -156,7 +170,10 @@ export const plans: Readonly<Record<string, Plan>> = {
       call.status = status;
       settle(run);
     }
-    return { expected, send: ({ commit }) => commit(completeCall, { ...hold, callId: call.id, status, result: '"so"' }) };
+    return {
+      expected,
+      send: ({ commit }) => commit(completeCall, { ...hold, callId: call.id, status, result: '"so"' }),
+    };
   },
   "know not": (run, n) => {
     const call = callOf(run, n, ({ status }) => status === "executing");
@@ -168,7 +185,14 @@ export const plans: Readonly<Record<string, Plan>> = {
     if (expected === "unknown") {
       call.status = "unknown";
       call.waitsOn = "outcome";
-      call.asked = { id: approvalId, kind: "outcome", policy: run.policy, status: "pending", answer: undefined, by: undefined };
+      call.asked = {
+        id: approvalId,
+        kind: "outcome",
+        policy: run.policy,
+        status: "pending",
+        answer: undefined,
+        by: undefined,
+      };
       settle(run);
     }
     const card = { taskId: uuidv7(), title: "did it happen?", body: "{}" };
@@ -181,13 +205,22 @@ export const plans: Readonly<Record<string, Plan>> = {
     const call = callOf(run, n, ({ waitsOn }) => waitsOn === "approval" || waitsOn === "outcome");
     const asked = call?.asked;
     if (call === undefined || asked === undefined || asked.kind === "question") return undefined;
-    const usual: readonly Answer[] = asked.kind === "outcome" ? ["done", "retry", "give_up"] : ["approve", "approve", "deny"];
+    const usual: readonly Answer[] =
+      asked.kind === "outcome" ? ["done", "retry", "give_up"] : ["approve", "approve", "deny"];
     const answer: Answer = n % 13 === 0 ? (asked.kind === "outcome" ? "approve" : "done") : (usual[n % 3] ?? "deny");
     const userId = n % 10 === 0 ? world.viewer : n % 2 === 0 ? world.approver : world.otherApprover;
     const version = n % 12 === 0 ? 9 : asked.status === "pending" ? 1 : 2;
     const expected = decideInModel(run, call, asked, { answer, userId, isStale: version === 9, viewer: world.viewer });
     const { workspaceId } = world;
-    const decision = { runId: run.id, approvalId: asked.id, workspaceId, userId, answer, version, argsHash: "hash-of-args" };
+    const decision = {
+      runId: run.id,
+      approvalId: asked.id,
+      workspaceId,
+      userId,
+      answer,
+      version,
+      argsHash: "hash-of-args",
+    };
     return { expected, send: ({ commit }) => commit(decideApproval, decision) };
   },
   answer: (run, n, { world }) => {
@@ -200,7 +233,8 @@ export const plans: Readonly<Record<string, Plan>> = {
     const { workspaceId } = world;
     return {
       expected,
-      send: ({ commit }) => commit(answerQuestion, { runId: run.id, questionId: asked.id, workspaceId, userId, answer }),
+      send: ({ commit }) =>
+        commit(answerQuestion, { runId: run.id, questionId: asked.id, workspaceId, userId, answer }),
     };
   },
   steer: (run, _n, { world }) => {

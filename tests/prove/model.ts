@@ -22,7 +22,7 @@ export interface ModelOptions {
   readonly length: number;
   readonly seed: number;
   /** Where a failing sequence is, as a run before told; then only that is tried. */
-  readonly path?: string;
+  readonly path?: string | undefined;
 }
 
 /** The small model: a few runs in memory. */
@@ -30,7 +30,7 @@ interface Model {
   readonly runs: ModelRun[];
 }
 
-type Command = fc.AsyncCommand<Model, Service, true>;
+type Command = fc.AsyncCommand<Model, Service>;
 
 interface Service extends Real {
   readonly sql: Sql;
@@ -56,14 +56,17 @@ export async function proveModel({ url, sequences, length, seed, path }: ModelOp
   };
   try {
     const world = await makeWorld(sql);
-    const property = fc.asyncProperty(fc.commands(allCommands(), { maxCommands: length, size: "max" }), async (some) => {
-      sequencesTried += 1;
-      await sql`truncate runs, audit cascade`;
-      await sql`delete from policies where scope = 'run'`;
-      const commit = createCommitter({ sql, stragglers, ring: () => undefined });
-      const service: Service = { sql, commit, world, onCommand };
-      await fc.asyncModelRun(() => ({ model: { runs: [] }, real: service }), some);
-    });
+    const property = fc.asyncProperty(
+      fc.commands(allCommands(), { maxCommands: length, size: "max" }),
+      async (some) => {
+        sequencesTried += 1;
+        await sql`truncate runs, audit cascade`;
+        await sql`delete from policies where scope = 'run'`;
+        const commit = createCommitter({ sql, stragglers, ring: () => undefined });
+        const service: Service = { sql, commit, world, onCommand };
+        await fc.asyncModelRun(() => ({ model: { runs: [] }, real: service }), some);
+      },
+    );
     const found = await fc.check(property, {
       numRuns: sequences,
       seed,
@@ -102,9 +105,13 @@ function allCommands(): fc.Arbitrary<Command>[] {
     fc.array(one, { minLength: 1, maxLength: 1 }).map(together),
     fc.array(one, { minLength: 2, maxLength: 6 }).map(together),
     fc.array(one, { minLength: 2, maxLength: 6 }).map(together),
-    fc.record({ which, name: fc.constantFrom("decide", "complete", "steer", "begin", "answer"), ns: fc.array(n, { minLength: 2, maxLength: 3 }) }).map(
-      ({ which: run, name: same, ns }) => together(ns.map((each) => ({ which: run, name: same, n: each }))),
-    ),
+    fc
+      .record({
+        which,
+        name: fc.constantFrom("decide", "complete", "steer", "begin", "answer"),
+        ns: fc.array(n, { minLength: 2, maxLength: 3 }),
+      })
+      .map(({ which: run, name: same, ns }) => together(ns.map((each) => ({ which: run, name: same, n: each })))),
     which.map((run) => command(`expire ${run}`, onRun(run, expire))),
     which.map((run) => command(`lose the lease of ${run}`, onRun(run, loseLease))),
     which.map((run) => command(`kill ${run}`, onRun(run, kill))),

@@ -11,9 +11,9 @@ export interface RacesOptions {
   /** An empty, migrated database, for this alone. */
   readonly url: string;
   /** How many orders to try, spread evenly over all of them; all unless given. */
-  readonly sample?: number;
+  readonly sample?: number | undefined;
   /** Only these acts; all unless given. */
-  readonly only?: readonly string[];
+  readonly only?: readonly string[] | undefined;
   /** Stops at the first violation. */
   readonly stopsEarly?: boolean;
 }
@@ -80,7 +80,8 @@ interface Race {
 async function tryOrder(holder: Sql, others: Sql, world: World, { scene, names }: Order): Promise<Race> {
   const make = scenes[scene];
   const order = names.flatMap((name) => acts[name] ?? []);
-  if (make === undefined || order.length !== names.length) throw new Error(`There are no such acts: ${names.join(", ")}`);
+  if (make === undefined || order.length !== names.length)
+    throw new Error(`There are no such acts: ${names.join(", ")}`);
   const violations: string[] = [];
   const runIds: string[] = [];
   const alone = await playAlone(holder, await make(holder, world), order, runIds);
@@ -102,7 +103,8 @@ async function tryOrder(holder: Sql, others: Sql, world: World, { scene, names }
       const told = order.map((act) => played.outcomes[other.indexOf(act)] ?? "");
       isOtherOrder ||= isSame(end, { outcomes: told, digest: played.digest });
     }
-    if (!isOtherOrder) return { violations: [...violations, describeDifference(end, alone)], runIds, waits, overtakings };
+    if (!isOtherOrder)
+      return { violations: [...violations, describeDifference(end, alone)], runIds, waits, overtakings };
     overtakings += 1;
   }
 }
@@ -137,7 +139,9 @@ async function playAlone(sql: Sql, scene: Scene, order: readonly Act[], runIds: 
 /** The other orders that those acts can take effect in which wait in line together. */
 function otherOrders(order: readonly Act[]): Act[][] {
   const permute = (some: readonly Act[]): Act[][] =>
-    some.length < 2 ? [[...some]] : some.flatMap((act) => permute(some.filter((one) => one !== act)).map((rest) => [act, ...rest]));
+    some.length < 2
+      ? [[...some]]
+      : some.flatMap((act) => permute(some.filter((one) => one !== act)).map((rest) => [act, ...rest]));
   const start = order.findLastIndex((act) => act.passesOver === true) + 1;
   return permute(order.slice(start)).map((rest) => [...order.slice(0, start), ...rest]);
 }

@@ -5,6 +5,7 @@ export function skewClock(ms: number): void {
   globalThis.Date = new Proxy(Date, {
     construct: (target, args: [number?], newTarget) =>
       Reflect.construct(target, args.length === 0 ? [now() + ms] : args, newTarget) as Date,
-    get: (target, key, receiver) => (key === "now" ? () => now() + ms : (Reflect.get(target, key, receiver) as unknown)),
+    get: (target, key, receiver) =>
+      key === "now" ? () => now() + ms : (Reflect.get(target, key, receiver) as unknown),
   });
 }

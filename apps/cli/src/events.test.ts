@@ -6,7 +6,6 @@ import { afterEach, expect, test } from "vitest";
 import { createParser, followEvents, type StreamEvent } from "./events.ts";
 
 const text = [
-  "retry: 1000\n: open\n\n",
   'event: line\nid: 1\ndata: {"seq":1,"text":"ä\\n: x"}\n\n',
   ": ping\nid: 2\n\n",
   "event: end\ndata: {}\n\n",

@@ -38,13 +38,8 @@ export async function startServer(
   const directUrl = config.databaseDirectUrl ?? config.databaseUrl;
   const bell = createBell(directUrl);
   const events = createEvents({ sql, log });
-  const listener = listenToBell(directUrl, sql, {
-    onRing: events.hear,
-    onNews: events.hear,
-    onUnavailable: () => log.warn("the bell is not heard; what changes is found by polling"),
-  });
   const endPools = async () => {
-    await Promise.all([listener.close(), bell.close(), events.close()]);
+    await Promise.all([bell.close(), events.close()]);
     await Promise.all([sql.end(), stragglers.end()]);
   };
   const closing = new AbortController();
@@ -66,6 +61,11 @@ export async function startServer(
       closing: closing.signal,
     });
     const { server, url } = await listen(app, config, log);
+    const listener = listenToBell(directUrl, sql, {
+      onRing: events.hear,
+      onNews: events.hear,
+      onUnavailable: () => log.warn("the bell is not heard; what changes is found by polling"),
+    });
     return {
       url,
       async stop() {
@@ -76,6 +76,7 @@ export async function startServer(
         const late = setTimeout(() => server.closeAllConnections(), graceMs);
         await closed;
         clearTimeout(late);
+        await listener.close();
         await endPools();
       },
     };

@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto";
+import { createHmac, randomUUID as newId } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -21,7 +21,6 @@ import {
   type World,
 } from "@countersign/engine/testing/fixtures.ts";
 import pino from "pino";
-import { v7 as newId } from "uuid";
 import { afterAll, expect, test } from "vitest";
 import { type DeliveriesOptions, startDeliveries } from "./deliveries.ts";
 import { findEvents } from "./webhooks/find-events.ts";

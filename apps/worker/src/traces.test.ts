@@ -1,6 +1,6 @@
 import { traceOf } from "@countersign/engine/run-trace.ts";
 import type { Model } from "@countersign/engine/model.ts";
-import { ROOT_CONTEXT, type Span, type SpanContext, type Tracer, type TracerProvider, trace } from "@opentelemetry/api";
+import { ROOT_CONTEXT, type Span, type SpanContext, type TracerProvider, trace } from "@opentelemetry/api";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { traceCalls, traceModel } from "./traces.ts";
 

@@ -10,7 +10,13 @@ const lists: [string, unknown[]][] = [
   ["text", ['a"b', "c\\d", "", "NULL", "null", "{e,f}", " g ", "h\ni", "é"]],
   ["text", []],
   ["text", [null, "a", null]],
-  ["text", [["a", "b"], ["c", null]]],
+  [
+    "text",
+    [
+      ["a", "b"],
+      ["c", null],
+    ],
+  ],
   ["uuid", ["01890a5d-ac96-774b-bcce-b302099a8057"]],
   ["int", [1, -2, null]],
   ["bigint", [1, 9_007_199_254_740_991]],
@@ -60,7 +66,7 @@ test("a new connection sends no query of its own, so none can fail that nobody w
     await client.end({ timeout: 0 });
     server.close();
   });
-  await expect(client`select 'asked for' as answer`).rejects.toThrow();
+  await expect(client`select 'asked for' as answer`).rejects.toThrow("CONNECTION_CLOSED");
   expect(said).toHaveLength(1);
   expect(said[0]).toContain("asked for");
 });

@@ -7,14 +7,11 @@ const channel = "countersign_ready";
 /** The channel on which a process says that something people look at has changed; as little to be relied on. */
 const news = "countersign_news";
 
-/** How long rings of one process are gathered before one goes out. */
-const gatherMs = 2;
-
-/** The same for news: people do not see the difference, and a busy worker has news all the time. */
+/** How long news of one process are gathered: people do not see the difference, and a busy worker has news all the time. */
 const gatherNewsMs = 50;
 
 export interface Bell {
-  /** Tells every listening worker, within a few milliseconds, that there may be work. Never rejects, never waits. */
+  /** Tells every listening worker, at once, that there may be work. Never rejects, never waits. */
   ring(): void;
   /** Tells whoever shows runs and tasks, within a tenth of a second, that some may have changed. As quiet as `ring`. */
   tell(): void;
@@ -27,24 +24,48 @@ export interface Bell {
  */
 export function createBell(url: string): Bell {
   const sql = connect(url, { max: 1, applicationName: "countersign bell" });
-  const ready = gather(channel, gatherMs);
-  const changed = gather(news, gatherNewsMs);
+  const ready = gather(channel, (send) => {
+    // All that one batch of commits rings for has been asked for by then.
+    const next = setImmediate(send);
+    return () => clearImmediate(next);
+  });
+  const changed = gather(news, (send) => {
+    const timer = setTimeout(send, gatherNewsMs);
+    return () => clearTimeout(timer);
+  });
 
-  function gather(on: string, afterMs: number): { ask(): void; end(): Promise<unknown> } {
-    let timer: NodeJS.Timeout | undefined;
-    let sending: Promise<unknown> = Promise.resolve();
-    const send = (): void => {
-      timer = undefined;
-      // A ring that fails is made good by the poll that every listener makes each second.
-      sending = sql`select set_config('synchronous_commit', 'off', true), pg_notify(${on}, '')`.catch(() => undefined);
-    };
+  /** What is asked for before `schedule` sends goes out as one, and so does what is asked for while one is under way. */
+  function gather(
+    on: string,
+    schedule: (send: () => void) => () => void,
+  ): { ask(): void; end(): Promise<unknown> } {
+    let unschedule: (() => void) | undefined;
+    let sending: Promise<unknown> | undefined;
+    let isWanted = false;
+
+    function ask(): void {
+      if (sending !== undefined) isWanted = true;
+      else unschedule ??= schedule(send);
+    }
+
+    function send(): void {
+      unschedule = undefined;
+      sending = sql`select set_config('synchronous_commit', 'off', true), pg_notify(${on}, '')`
+        // A ring that fails is made good by the poll that every listener makes each second.
+        .catch(() => undefined)
+        .then(() => {
+          sending = undefined;
+          if (isWanted) ask();
+          isWanted = false;
+        });
+    }
+
     return {
-      ask() {
-        timer ??= setTimeout(send, afterMs);
-      },
+      ask,
       async end() {
-        clearTimeout(timer);
+        unschedule?.();
         await sending;
+        unschedule?.();
       },
     };
   }

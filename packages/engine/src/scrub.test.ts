@@ -36,7 +36,10 @@ test("where taking a value out would break the JSON, it becomes a text, which no
   expect(JSON.parse(scrubbed)).toBe('{"a":"\\[redacted x]"}');
 });
 
-test("what is no JSON is scrubbed as text", () => {
+test("what is no JSON, or nested too deep to be written again, is scrubbed as text", () => {
+  const deep = (inside: string): string => `${"[".repeat(100_000)}"${inside}"${"]".repeat(100_000)}`;
+  expect(argsOf(deep("hay"))).toBe(deep("hay"));
+  expect(argsOf(deep("n3edle"))).toBe(deep("[redacted x]"));
   expect(argsOf("{ n3edle")).toBe("{ [redacted x]");
 });
 

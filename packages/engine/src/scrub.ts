@@ -69,15 +69,18 @@ function scrubJson(scrub: Scrub, json: string): string {
   return scrubbed === meant || isJson(scrubbed) || inside === undefined ? scrubbed : stringifyExact(scrubbed);
 }
 
-/** The JSON with each string, and each number that `map` changes, replaced; undefined where it is none. */
+/** The JSON with each string, and each number that `map` changes, replaced; undefined where it is none, or too deep to be written again. */
 function mapStrings(json: string, map: (text: string) => string): string | undefined {
-  if (!isJson(json)) return undefined;
-  return JSON.stringify(JSON.parse(json), (_key, value: unknown) => {
-    if (typeof value === "string") return map(value);
-    if (typeof value !== "number") return value;
-    const mapped = map(String(value));
-    return mapped === String(value) ? value : mapped;
-  });
+  try {
+    return JSON.stringify(JSON.parse(json), (_key, value: unknown) => {
+      if (typeof value === "string") return map(value);
+      if (typeof value !== "number") return value;
+      const mapped = map(String(value));
+      return mapped === String(value) ? value : mapped;
+    });
+  } catch {
+    return undefined;
+  }
 }
 
 function isJson(text: string): boolean {

@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { repositoryRoot } from "../../support/repository.ts";
 import { applyPatches, type Patch } from "./patch.ts";
 import { loadBroken } from "./load-broken.ts";
 
@@ -13,6 +12,7 @@ export interface BrokenEngine {
   readonly proof: readonly string[];
 }
 
+const root = join(import.meta.dirname, "../../..");
 const engine = "packages/engine/src";
 
 export const brokenEngines: Readonly<Record<string, BrokenEngine>> = {
@@ -128,7 +128,7 @@ export async function patchFunctions(url: string, name: string): Promise<void> {
   const { patches } = engineNamed(name);
   const files = new Set(patches.map(({ file }) => file).filter((file) => file.endsWith(".sql")));
   const sql = connect(url, { max: 1, applicationName: "broken engine" });
-  for (const file of files) await sql.unsafe(applyPatches(file, readFileSync(join(repositoryRoot, file), "utf8"), patches));
+  for (const file of files) await sql.unsafe(applyPatches(file, readFileSync(join(root, file), "utf8"), patches));
   await sql.end();
 }
 

@@ -13,7 +13,8 @@ export function loadBroken(patches: readonly Patch[]): void {
       const loaded = nextLoad(url, context);
       const file = url.startsWith("file:") ? files.get(fileURLToPath(url.split("?")[0] ?? url)) : undefined;
       if (file === undefined || loaded.source == null) return loaded;
-      const text = typeof loaded.source === "string" ? loaded.source : Buffer.from(loaded.source as Uint8Array).toString("utf8");
+      const text =
+        typeof loaded.source === "string" ? loaded.source : Buffer.from(loaded.source as Uint8Array).toString("utf8");
       return { ...loaded, source: applyPatches(file, text, patches) };
     },
   });
