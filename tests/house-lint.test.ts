@@ -9,10 +9,11 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   "packages/engine": ["db", "gate"],
   "packages/broker": ["db"],
   "packages/kb": ["db"],
+  "packages/model": ["engine"],
   "packages/ops": ["db"],
   "packages/tools": ["db", "gate", "engine", "broker", "kb", "ops"],
   "apps/server": ["db", "gate", "engine", "broker", "kb", "ops", "tools"],
-  "apps/worker": ["db", "gate", "engine", "broker", "kb", "ops", "tools"],
+  "apps/worker": ["db", "gate", "engine", "broker", "kb", "model", "ops", "tools"],
   "apps/cli": ["server"],
 };
 const everyPackage = Object.keys(arrows).map((room) => room.split("/")[1] ?? "");

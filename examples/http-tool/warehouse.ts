@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 
 /** How far the clock of the caller may be off. */
@@ -14,7 +14,7 @@ export function createWarehouse(secret: string): Server {
   const answers = new Map<string, string>();
   let reserved = 0;
 
-  return createServer(async (request, response) => {
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await text(request);
     if (!isSigned(secret, request.headers, body)) {
       response.writeHead(401).end();
@@ -26,11 +26,15 @@ export function createWarehouse(secret: string): Server {
     };
     const known = answers.get(idempotencyKey);
     if (known === undefined) reserved += args.count;
-    const answer =
+    const said =
       known ??
       JSON.stringify({ kind: "done", content: `${args.count} × ${args.article} reserved; ${reserved} in all` });
-    answers.set(idempotencyKey, answer);
-    response.writeHead(200, { "content-type": "application/json" }).end(answer);
+    answers.set(idempotencyKey, said);
+    response.writeHead(200, { "content-type": "application/json" }).end(said);
+  }
+
+  return createServer((request, response) => {
+    answer(request, response).catch(() => response.destroy());
   });
 }
 

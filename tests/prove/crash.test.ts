@@ -5,7 +5,7 @@ import { proveCrash } from "./crash.ts";
 const { url } = await testDatabase();
 
 test(
-  "DU18, DU03: killed before and after each commit, and while the mail is delivered, a run ends with everything done once (a short prove:crash)",
+  "DU18, DU03: killed at a commit of each kind, and while the mail is delivered, a run ends with everything done once (a short prove:crash)",
   { timeout: 300_000 },
   async () => {
     const { counts, violations } = await proveCrash({ url, sample: "commits" });

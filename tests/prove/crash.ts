@@ -82,12 +82,14 @@ function pointsOf(target: Target, labels: readonly string[], part: string): Stri
   });
 }
 
-/** One end of a transaction of each kind, the claim after the decision, a start, a decision, and the mail itself. */
-function isCommit({ target, label, n }: Strike): boolean {
+/** Once after a commit of each kind and after the claim behind the decision, around the decision, and around the mail. */
+function isCommit({ target, label, n, when }: Strike): boolean {
   if (target === "mail") return label === "message";
-  if (target === "server") return label === "Q commit" && (n === 1 || n === 3);
-  if (label === "S claim_runs") return n <= 2;
-  return n === 1 && ["S record_turn", "S complete_call", "Q commit"].includes(label);
+  if (target === "server") return label === "Q commit" && (n === 3 || (n === 1 && when === "after"));
+  if (when === "before") return false;
+  return label === "S claim_runs"
+    ? n <= 2
+    : n === 1 && ["S record_turn", "S complete_call", "Q commit"].includes(label);
 }
 
 /** One clean pass for each role; what it sent. */

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { Queryable } from "@countersign/db/connect.ts";
 import type { Committer } from "@countersign/engine/committer.ts";
 import { answerQuestion } from "@countersign/engine/commits/answer-question.ts";
@@ -21,7 +22,7 @@ import {
   questionOf,
   type World,
 } from "@countersign/engine/testing/fixtures.ts";
-import { v7 as uuidv7 } from "uuid";
+
 import {
   begin,
   cutShort,
@@ -56,7 +57,7 @@ function holdOf(run: ModelRun, n: number): Hold & { readonly isGood: boolean } {
   const last = run.holds.at(-1);
   const hold = n % 9 === 0 ? run.holds[n % Math.max(run.holds.length, 1)] : last;
   const isGood = run.isLeased && hold === last && hold !== undefined;
-  return { runId: run.id, epoch: hold?.epoch ?? 0, leaseId: hold?.leaseId ?? uuidv7(), isGood };
+  return { runId: run.id, epoch: hold?.epoch ?? 0, leaseId: hold?.leaseId ?? randomUUID(), isGood };
 }
 
 /** Mostly a call that is meant for the act, sometimes any. */
@@ -116,8 +117,8 @@ function newCalls(run: ModelRun, n: number): { call: NewCall; model: ModelCall }
 }
 
 function gated(position: number, hasDeadline: boolean, policyVersions: string): NewCall {
-  const card = { taskId: uuidv7(), title: "mail.send", body: "{}" };
-  const next = { kind: "approval", approvalId: uuidv7(), card, expiresMs: hasDeadline ? 6e7 : undefined } as const;
+  const card = { taskId: randomUUID(), title: "mail.send", body: "{}" };
+  const next = { kind: "approval", approvalId: randomUUID(), card, expiresMs: hasDeadline ? 6e7 : undefined } as const;
   return aGatedCall({ position, policyVersions, next });
 }
 
@@ -181,7 +182,7 @@ export const plans: Readonly<Record<string, Plan>> = {
     const hold = holdOf(run, n);
     const isOpen = call.status === "executing" || (call.status === "requested" && call.attempt > 0);
     const expected = !hold.isGood ? "lease_lost" : isOpen ? "unknown" : "settled";
-    const approvalId = uuidv7();
+    const approvalId = randomUUID();
     if (expected === "unknown") {
       call.status = "unknown";
       call.waitsOn = "outcome";
@@ -195,7 +196,7 @@ export const plans: Readonly<Record<string, Plan>> = {
       };
       settle(run);
     }
-    const card = { taskId: uuidv7(), title: "did it happen?", body: "{}" };
+    const card = { taskId: randomUUID(), title: "did it happen?", body: "{}" };
     return {
       expected,
       send: ({ commit }) => commit(markUnknown, { ...hold, callId: call.id, result: '"?"', approvalId, card }),

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { Queryable, Sql } from "@countersign/db/connect.ts";
 import { commitWithin } from "@countersign/engine/commit.ts";
 import { beginCall } from "@countersign/engine/commits/begin-call.ts";
@@ -14,7 +15,6 @@ import {
   givenRun,
   type World,
 } from "@countersign/engine/testing/fixtures.ts";
-import { v7 as uuidv7 } from "uuid";
 
 /** A run on which acts meet, and all that they need to know of it. */
 export interface Scene {
@@ -66,8 +66,8 @@ export const scenes: Readonly<Record<string, SceneMaker>> = {
 async function makeTurn(sql: Sql, world: World, siblings: readonly NewCall[]): Promise<Scene> {
   const runId = await givenRun(sql, world);
   const hold = await claimRun(sql, runId);
-  const approvalId = uuidv7();
-  const card = { taskId: uuidv7(), title: "mail.send", body: "{}" };
+  const approvalId = randomUUID();
+  const card = { taskId: randomUUID(), title: "mail.send", body: "{}" };
   const gated = aGatedCall({ next: { kind: "approval", approvalId, card, expiresMs } });
   const gate = aTurn(hold, { calls: [gated, ...siblings] });
   return { world, runId, hold, approvalId, gate, siblingId: undefined };

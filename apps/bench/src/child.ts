@@ -27,6 +27,8 @@ export type Answer =
 /** A process of its own for one contestant, so that no other's timers and memory weigh on it, and warm from round to round. */
 const contestant = await loadContestant(process.argv[2] as ContestantName, readConfig());
 
+// Whoever asked is gone.
+process.on("disconnect", () => process.exit());
 process.on("message", (ask: Ask) => {
   answer(ask).then(
     (reply) => process.send?.(reply),

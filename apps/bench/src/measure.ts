@@ -21,7 +21,7 @@ export interface Measured {
 const observeMs = 2;
 
 /** Longer than the slowest contestant takes; then something hangs. */
-const patienceMs = 90_000;
+const patienceMs = 300_000;
 
 /**
  * Keeps so many gated runs going at a time: each that ends is followed by the next, and each that waits is decided as

@@ -1,5 +1,7 @@
+import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { connect } from "@countersign/db/connect.ts";
 import { startEmbedded } from "@countersign/db/embedded.ts";
 
@@ -18,6 +20,13 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
   const parent = join(import.meta.dirname, "../../../.test-data");
   mkdirSync(parent, { recursive: true });
   const dataDir = mkdtempSync(join(parent, "bench-"));
+  const cleanUp = fileURLToPath(import.meta.resolve("@countersign/db/testing/stop-when-orphaned.ts"));
+  // Where this process is interrupted or killed, the server and its data go, too.
+  const orphanage = spawn(process.execPath, [cleanUp, dataDir], {
+    detached: true,
+    stdio: ["pipe", "ignore", "ignore"],
+  });
+  orphanage.unref();
   const server = await startEmbedded({ dataDir });
 
   async function administer(statement: string): Promise<void> {
@@ -39,6 +48,7 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
     async remove() {
       await server.stop();
       rmSync(dataDir, { recursive: true, force: true });
+      orphanage.stdin.end();
     },
   };
 }

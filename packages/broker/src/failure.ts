@@ -91,7 +91,7 @@ export function describeFailure(error: unknown, host?: string): Failure {
 }
 
 /** The failure that an HTTP status is; undefined for one that is none. */
-export function codeOfStatus(status: number): FailureCode | undefined {
+function codeOfStatus(status: number): FailureCode | undefined {
   if (status < 400) return undefined;
   if (status === 401 || status === 403 || status === 407) return "unauthorized";
   if (status === 404 || status === 410) return "not_found";

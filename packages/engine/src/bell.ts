@@ -35,10 +35,7 @@ export function createBell(url: string): Bell {
   });
 
   /** What is asked for before `schedule` sends goes out as one, and so does what is asked for while one is under way. */
-  function gather(
-    on: string,
-    schedule: (send: () => void) => () => void,
-  ): { ask(): void; end(): Promise<unknown> } {
+  function gather(on: string, schedule: (send: () => void) => () => void): { ask(): void; end(): Promise<unknown> } {
     let unschedule: (() => void) | undefined;
     let sending: Promise<unknown> | undefined;
     let isWanted = false;

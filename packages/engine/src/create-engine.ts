@@ -28,7 +28,7 @@ export interface CreateEngineOptions extends RegisterOptions {
 }
 
 /** The usual times of a worker, in milliseconds, and how much it takes on. */
-export const usualWorkerOptions = {
+const usualWorkerOptions = {
   name: "embedded",
   capacity: 64,
   leaseMs: 30_000,

@@ -5,7 +5,7 @@ import * as z from "zod";
 export const maxArgumentsBytes = 256 * 1024;
 
 /** How deep arrays and objects of arguments may be nested. */
-export const maxArgumentsDepth = 200;
+const maxArgumentsDepth = 200;
 
 export type ParsedJson =
   | { readonly kind: "parsed"; readonly value: unknown }

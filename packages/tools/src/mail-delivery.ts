@@ -50,7 +50,7 @@ export interface DeliveryTimeouts {
   readonly silenceMs: number;
 }
 
-export const defaultTimeouts: DeliveryTimeouts = {
+const defaultTimeouts: DeliveryTimeouts = {
   connectMs: 20_000,
   greetingMs: 20_000,
   silenceMs: 60_000,

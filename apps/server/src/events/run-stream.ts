@@ -7,7 +7,7 @@ import { opening, writeEvent, writePing } from "./event-stream.ts";
 import type { SharedReads } from "./share-reads.ts";
 
 /** A reader that lacks more lines than this is told to read the log by pages. */
-export const mostMissedLines = 10_000;
+const mostMissedLines = 10_000;
 
 /** How many lines are read and written at once. */
 const linesAtOnce = 50;
