@@ -16,6 +16,7 @@ COPY packages/ops/package.json packages/ops/
 COPY packages/tools/package.json packages/tools/
 COPY apps/server/package.json apps/server/
 COPY apps/worker/package.json apps/worker/
+COPY apps/bench/package.json apps/bench/
 COPY apps/cli/package.json apps/cli/
 # The optional packages are a Node and a PostgreSQL to run without Docker: the image has the one and is given the other.
 RUN npm ci --omit=dev --omit=optional

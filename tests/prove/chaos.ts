@@ -208,9 +208,12 @@ function createLoad(troupe: Troupe, runs: number) {
       if (one !== undefined) await decide(one, "approve");
       const [row] = await patiently(
         () =>
-          sql<
-            { n: number }[]
-          >`select count(*)::int as n from approvals where kind = 'approval' and status <> 'pending'`,
+          // What ended before anybody was asked is never decided; the check at the end tells of it.
+          sql<{ n: number }[]>`
+            select ((select count(*) from approvals where kind = 'approval' and status <> 'pending')
+                    + (select count(*) from runs r
+                        where r.finished_at is not null
+                          and not exists (select 1 from approvals a where a.run_id = r.id)))::int as n`,
       );
       decided = row?.n ?? 0;
       if (one === undefined) await delay(40);

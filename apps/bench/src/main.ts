@@ -116,52 +116,66 @@ async function measureLevel(
   });
 }
 
-async function run(postgres: OwnPostgres): Promise<BenchResults> {
+/** What goes on beside the levels: what one would write by hand, long runs, the gate. */
+async function measureBeside(postgres: OwnPostgres): Promise<Pick<BenchResults, "longRuns" | "gateVerdictsPerSecond">> {
+  const url = await postgres.createDatabase("bench_long_runs");
+  await prepareOurs(url);
+  measureGate(500);
+  const gateVerdictsPerSecond = measureGate(2_000);
+  console.log(`gate: ${gateVerdictsPerSecond.toFixed(0)} verdicts/s`);
+  const longRuns = await measureLongRuns(url, 1_000, 3);
+  console.log("long runs:", longRuns);
+  return { longRuns, gateVerdictsPerSecond };
+}
+
+async function run(postgres: OwnPostgres): Promise<string> {
   const machine = await describeMachine(postgres.url);
   console.log(machine);
   const leftOut: string[] = [];
   const entrants = await enter(postgres, leftOut);
   for (const line of leftOut) console.log(`left out: ${line}`);
+  const ours = entrants.find(({ process }) => process.name === "countersign");
+  const byHand = await postgres.createDatabase("bench_by_hand");
+  await prepareOurs(byHand);
+  const handWritten: HandWritten[] = [];
+  const entries: Entry[] = [];
+  let file = "";
+
+  async function writeByHand(atATime: number, round: number): Promise<void> {
+    if (atATime !== handWrittenAtATime) return;
+    const one = await runHandWritten(byHand, atATime, windowMs, environment);
+    handWritten.push(one);
+    console.log(`by hand       ${atATime} at a time, round ${round + 1}: ${one.runsPerSecond.toFixed(1)} runs/s`);
+  }
+
   try {
-    const byHand = await postgres.createDatabase("bench_by_hand");
-    await prepareOurs(byHand);
-    const handWritten: HandWritten[] = [];
-    const entries: Entry[] = [];
+    const beside = await measureBeside(postgres);
     for (const atATime of levels) {
-      const measured = await measureLevel(entrants, atATime, async (round) => {
-        if (atATime !== handWrittenAtATime) return;
-        const one = await runHandWritten(byHand, atATime, windowMs, environment);
-        handWritten.push(one);
-        console.log(`by hand       ${atATime} at a time, round ${round + 1}: ${one.runsPerSecond.toFixed(1)} runs/s`);
+      entries.push(...(await measureLevel(entrants, atATime, (round) => writeByHand(atATime, round))));
+      // After every level: what was measured is kept where a later one fails.
+      file = writeResults("bench", {
+        machine,
+        rounds,
+        windowMs,
+        entries,
+        leftOut,
+        handWritten: {
+          by: handWritten[0]?.by ?? "node",
+          atATime: handWrittenAtATime,
+          runsPerSecond: percentile(
+            handWritten.map(({ runsPerSecond }) => runsPerSecond),
+            0.5,
+          ),
+          rounds: handWritten.map(({ runsPerSecond }) => runsPerSecond),
+        },
+        rowsPerRun: {
+          ours: ours === undefined ? {} : await countRowsPerRun(ours.url),
+          handWritten: await countRowsPerRun(byHand),
+        },
+        ...beside,
       });
-      entries.push(...measured);
     }
-    const longRunsUrl = await postgres.createDatabase("bench_long_runs");
-    await prepareOurs(longRunsUrl);
-    const ours = entrants.find(({ process }) => process.name === "countersign");
-    measureGate(500);
-    return {
-      machine,
-      rounds,
-      windowMs,
-      entries,
-      leftOut,
-      handWritten: {
-        by: handWritten[0]?.by ?? "node",
-        atATime: handWrittenAtATime,
-        runsPerSecond: percentile(
-          handWritten.map(({ runsPerSecond }) => runsPerSecond),
-          0.5,
-        ),
-        rounds: handWritten.map(({ runsPerSecond }) => runsPerSecond),
-      },
-      rowsPerRun: {
-        ours: ours === undefined ? {} : await countRowsPerRun(ours.url),
-        handWritten: await countRowsPerRun(byHand),
-      },
-      longRuns: await measureLongRuns(longRunsUrl, 1_000, 3),
-      gateVerdictsPerSecond: measureGate(2_000),
-    };
+    return file;
   } finally {
     await Promise.all(entrants.map(({ process }) => process.stop()));
   }
@@ -169,7 +183,7 @@ async function run(postgres: OwnPostgres): Promise<BenchResults> {
 
 const postgres = await startOwnPostgres();
 try {
-  console.log(`written to ${writeResults("bench", await run(postgres))}`);
+  console.log(`written to ${await run(postgres)}`);
 } finally {
   await postgres.remove();
 }

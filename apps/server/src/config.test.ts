@@ -37,3 +37,8 @@ test("all problems are reported at once, and no value is repeated", () => {
   expect(message).not.toContain("s3cret");
   expect(() => parseConfig({})).toThrow("DATABASE_URL: is not set");
 });
+
+test("behind a pooler that cannot keep them no statement is prepared", () => {
+  const config = parseConfig({ DATABASE_URL: "postgres://me@pooler/main", DATABASE_PREPARE: "false" });
+  expect(config.databaseUrl).toBe("postgres://me@pooler/main?prepare=false");
+});

@@ -51,4 +51,18 @@ describe("the worker's configuration", () => {
     });
     expect(parseConfig({ ...given, PROVIDERS: "fake", COUNTERSIGN_OS_EXEC: "0" }).osExec).toBeUndefined();
   });
+
+  test("names no prepared statements where it is told so, but past the pooler", () => {
+    const behind = { DATABASE_URL: "postgres://me@pooler/main", DATABASE_PREPARE: "false" };
+    expect(parseConfig(behind)).toMatchObject({
+      databaseUrl: "postgres://me@pooler/main?prepare=false",
+      databaseDirectUrl: "postgres://me@pooler/main?prepare=false",
+    });
+    expect(parseConfig({ ...behind, DATABASE_DIRECT_URL: "postgres://me@db/main" })).toMatchObject({
+      databaseDirectUrl: "postgres://me@db/main",
+    });
+    expect(() => parseConfig({ ...behind, DATABASE_PREPARE: "no" })).toThrow(
+      /DATABASE_PREPARE: expected true or false/,
+    );
+  });
 });

@@ -1,4 +1,5 @@
 import type { Engine } from "./engine.ts";
+import { insist } from "./insist.ts";
 import type { Delta, ModelReply, ModelRequest } from "./model.ts";
 import { checkReply } from "./model-reply.ts";
 import { scrubReply, scrubRequest } from "./scrub.ts";
@@ -19,8 +20,10 @@ export async function askModel(
   request: ModelRequest,
   { signal, usedIds, onDelta }: Asking,
 ): Promise<ModelReply> {
-  const told = scrubRequest(await engine.scrubberOf(request.runId), request);
+  // A database that is away for a moment is no reason for the run to fail.
+  const scrub = () => insist(signal, () => engine.scrubberOf(request.runId));
+  const told = scrubRequest(await scrub(), request);
   const reply = checkReply(await engine.model(told, signal, onDelta), usedIds);
   // Anew: secrets were opened meanwhile, the provider's own key among them.
-  return scrubReply(await engine.scrubberOf(request.runId), reply);
+  return scrubReply(await scrub(), reply);
 }

@@ -295,3 +295,19 @@ test("DU35: what a turn stores does not grow with the turns before it", async ()
   expect(new Set(sizes.map(({ bytes }) => bytes)).size).toBe(1);
   expect(await countRows(sql, "run_log", runId)).toBe(1 + 60 * 2 + 1);
 });
+
+test("a database that is away while the secrets of a run are looked up, before or after the model spoke, fails no run", async () => {
+  const world = await makeWorld(sql, spec);
+  const plain = makeEngine(sql, [look], ({ turn }) =>
+    turn === 0 ? { use: [{ tool: "look", args: {} }] } : { say: "well" },
+  );
+  let asked = 0;
+  const scrubberOf: Engine["scrubberOf"] = async (runId) => {
+    asked += 1;
+    if (asked % 2 === 1) throw Object.assign(new Error("the database system is starting up"), { code: "57P03" });
+    return await plain.scrubberOf(runId);
+  };
+  const runId = await givenRun(sql, world);
+  expect(await driveRun({ ...plain, scrubberOf }, runId)).toBe("ended");
+  expect(await outcomeOf(sql, runId)).toBe("completed: well");
+});

@@ -65,10 +65,13 @@ export async function* streamRun(
       if (told !== JSON.stringify(standing)) yield writeEvent({ event: "status", data: standing });
       told = JSON.stringify(standing);
 
-      const due = await attention.next();
-      if (due.hasEnded) return;
-      snapshot = due.changes.at(-1)?.snapshot ?? snapshot;
-      if (due.ping !== undefined) yield writePing();
+      for (let hasNews = false; !hasNews;) {
+        const { changes, ping, hasEnded } = await attention.next();
+        if (hasEnded) return;
+        if (ping !== undefined) yield writePing();
+        hasNews = changes.length > 0;
+        snapshot = changes.at(-1)?.snapshot ?? snapshot;
+      }
     }
   } finally {
     attention.end();
