@@ -41,18 +41,8 @@ export function approvalCard(
   verdict: Verdict,
   display: Display = asItIs,
 ): Card {
-  const details = detailsOf(tool, verdict.args, display);
-  const body: CardBody = {
-    tool: call.name,
-    args: displayText(display(call.args)),
-    argsHash: call.argsHash,
-    details,
-    row: verdict.row,
-    reason: verdict.reason,
-    floorReasons: verdict.floorReasons ?? [],
-    requires: call.requires,
-  };
-  return { taskId: uuidv7(), title: titleOf(call.name, details), body: JSON.stringify(body) };
+  const body = bodyOf(call, tool, verdict, display);
+  return { taskId: uuidv7(), title: titleOf(body), body: JSON.stringify(body) };
 }
 
 /** The card of a call whose effect nobody can vouch for; `verdict` is what the gate says of running it again. */
@@ -63,19 +53,26 @@ export function outcomeCard(
   known: string,
   display: Display = asItIs,
 ): Card {
-  const details = detailsOf(tool, verdict.args, display);
   const body: CardBody = {
+    ...bodyOf(call, tool, verdict, display),
+    row: "outcome",
+    reason: "outcome_unknown",
+    known: displayText(display(known)),
+  };
+  return { taskId: uuidv7(), title: `Did it happen? ${titleOf(body)}`, body: JSON.stringify(body) };
+}
+
+function bodyOf(call: CallOnCard, tool: Tool | undefined, verdict: Verdict, display: Display): CardBody {
+  return {
     tool: call.name,
     args: displayText(display(call.args)),
     argsHash: call.argsHash,
-    details,
-    row: "outcome",
-    reason: "outcome_unknown",
+    details: detailsOf(tool, verdict.args, display),
+    row: verdict.row,
+    reason: verdict.reason,
     floorReasons: verdict.floorReasons ?? [],
     requires: call.requires,
-    known: displayText(display(known)),
   };
-  return { taskId: uuidv7(), title: `Did it happen? ${titleOf(call.name, details)}`, body: JSON.stringify(body) };
 }
 
 /** The card of a question. */
@@ -83,8 +80,8 @@ export function questionCard(question: Question): Card {
   return { taskId: uuidv7(), title: displayText(question.question, 200), body: "{}" };
 }
 
-function titleOf(name: string, details: readonly string[]): string {
-  return displayText([name, details[0]].filter(Boolean).join(": "), 200);
+function titleOf({ tool, details }: CardBody): string {
+  return displayText([tool, details[0]].filter(Boolean).join(": "), 200);
 }
 
 /** A tool whose `details` fail still gets its card: the arguments are on it whole. */

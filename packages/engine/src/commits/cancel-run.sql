@@ -5,30 +5,17 @@ returns table (run_id uuid, outcome text, canceled int)
 language plpgsql volatile as $$
 #variable_conflict use_column
 declare
-  tree   uuid[];
-  known  uuid[];
-  locked uuid[];
+  tree   uuid[] := lock_tree(p_runs[1], p_workspaces[1], p_blocking);
   ending uuid[];
 begin
-  -- A run can be given a child only under its own lock, so the tree is complete once a second look finds nothing new.
-  loop
-    with recursive family as (
-      select r.id from unnest(p_runs, p_workspaces) n (run, workspace) join runs r on r.id = n.run and r.workspace_id = n.workspace
-       union
-      select c.id from family f join runs c on c.parent_id = f.id)
-    select array_agg(id order by id) into tree from family;
-    exit when tree is null or tree is not distinct from known;
-    locked := lock_runs(tree, p_blocking);
-    known  := tree;
-    -- Somebody holds a part of the tree: without an answer the caller asks again, prepared to wait.
-    if cardinality(locked) < cardinality(tree) then
-      return;
-    end if;
-  end loop;
+  -- Somebody holds a part of the tree: without an answer the caller asks again, prepared to wait.
+  if tree is null then
+    return;
+  end if;
 
   select array_agg(r.id) into ending
     from runs r
-   where r.id = any (locked) and r.status not in ('completed', 'failed', 'canceled');
+   where r.id = any (tree) and r.status not in ('completed', 'failed', 'canceled');
 
   perform end_runs(ending, 'canceled', array_fill(n.reason, array[cardinality(ending)]), 'canceled')
      from unnest(p_reasons) n (reason)

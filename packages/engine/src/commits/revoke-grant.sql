@@ -6,28 +6,19 @@ returns table (run_id uuid, outcome text, revoked int)
 language plpgsql volatile as $$
 #variable_conflict use_column
 declare
-  tree      uuid[];
-  known     uuid[];
-  locked    uuid[];
+  tree      uuid[] := lock_tree(p_runs[1], p_workspaces[1], p_blocking);
   losing    uuid[];
   lost      text := p_capabilities[1];
   was_taken boolean;
 begin
-  -- A run can be given a child only under its own lock, so the tree is complete once a second look finds nothing new.
-  loop
-    with recursive family as (
-      select r.id from unnest(p_runs, p_workspaces) n (run, workspace) join runs r on r.id = n.run and r.workspace_id = n.workspace
-       union
-      select c.id from family f join runs c on c.parent_id = f.id)
-    select array_agg(id order by id) into tree from family;
-    exit when tree is null or tree is not distinct from known;
-    locked := lock_runs(tree, true);
-    known  := tree;
-  end loop;
+  -- Somebody holds a part of the tree: without an answer the caller asks again, prepared to wait.
+  if tree is null then
+    return;
+  end if;
 
   select array_agg(r.id) into losing
     from runs r
-   where r.id = any (locked) and lost = any (r.grants) and r.status not in ('completed', 'failed', 'canceled');
+   where r.id = any (tree) and lost = any (r.grants) and r.status not in ('completed', 'failed', 'canceled');
 
   was_taken := exists (
     select from run_log l

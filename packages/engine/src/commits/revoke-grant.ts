@@ -31,5 +31,5 @@ export const revokeGrant: CommitKind<RevokeGrant, RevokeOutcome> = {
     },
     outcomeOf: ({ outcome, revoked }) => (outcome === "revoked" ? { kind: outcome, runs: revoked } : { kind: outcome }),
   }),
-  runsOf: () => ["any tree"],
+  max: 1,
 };
