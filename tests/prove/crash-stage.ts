@@ -124,7 +124,7 @@ export async function setStage(url: string, nodeOptions: string): Promise<Stage>
       await recoverRuns(sql, 100, 20);
     },
     async close() {
-      for (const victim of ahead.values()) await (await victim).kill();
+      for (const victim of ahead.values()) await (await victim.catch(() => undefined))?.kill();
       await server.stop();
       await Promise.all([messages.close(), mails.close(), sink.close(), sql.end({ timeout: 5 })]);
       await rm(data, { recursive: true });

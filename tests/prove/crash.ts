@@ -128,6 +128,9 @@ async function playStruck(stage: Stage, name: string, strike: Strike): Promise<E
 async function play(stage: Stage, name: string, role: Role, aim: (onStruck: () => void) => void): Promise<End> {
   const { sql, server } = stage;
   const mailsBefore = stage.sink.received.length;
+  // A point that was not reached lies in wait no longer: its like passes at a start, too.
+  stage.messages.watch();
+  stage.mails.watch();
   const victim = await stage.startVictim(role);
   let isDead = false;
   let isOver = false;

@@ -111,7 +111,7 @@ export async function countRowsPerRun(url: string): Promise<Readonly<Record<stri
   await sql`select pg_stat_force_next_flush()`;
   const rows = await sql<{ name: string; written: string }[]>`
     select relname as name,
-           round(n_tup_ins::numeric / n.runs, 1)::text || ' new, ' || round(n_tup_upd::numeric / n.runs, 1)::text || ' changed' as written
+           round(n_tup_ins::numeric / nullif(n.runs, 0), 1)::text || ' new, ' || round(n_tup_upd::numeric / nullif(n.runs, 0), 1)::text || ' changed' as written
       from pg_stat_user_tables
      cross join (select count(*) as runs from runs where status = 'completed') n
      where relname in ('runs', 'run_log', 'tool_calls', 'approvals', 'tasks', 'audit', 'capability_leases')

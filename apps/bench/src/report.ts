@@ -19,7 +19,7 @@ const isOurs = ({ name }: Entry): boolean => name === "countersign" || name === 
 
 /** Each contestant's medians, a level a column: gated runs per second, decision to effect, commits a run. */
 function speedTable({ entries }: BenchResults): string[] {
-  const levels = [...new Set(entries.map(({ atATime }) => atATime))];
+  const levels = [...new Set(entries.map(({ atATime }) => atATime))].toSorted((a, b) => a - b);
   const names = [...new Set(entries.map(({ name }) => name))];
   const cell = (name: string, atATime: number): string => {
     const entry = entries.find((one) => one.name === name && one.atATime === atATime);
@@ -39,7 +39,7 @@ function speedTable({ entries }: BenchResults): string[] {
 
 /** What Countersign does against the best of the peers at each level; twice DBOS stands in for absurd where that is missing. */
 function ratioRows(results: BenchResults): string[] {
-  const levels = [...new Set(results.entries.map(({ atATime }) => atATime))];
+  const levels = [...new Set(results.entries.map(({ atATime }) => atATime))].toSorted((a, b) => a - b);
   const hasAbsurd = results.entries.some(({ name }) => name === "absurd");
   const ratios = levels.map((atATime) => {
     const ofLevel = results.entries.filter((entry) => entry.atATime === atATime);

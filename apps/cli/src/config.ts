@@ -15,6 +15,9 @@ export interface CliConfig {
 
 export const repositoryRoot = resolve(import.meta.dirname, "../../..");
 
+/** Where `dev` keeps everything unless it is told otherwise. */
+export const defaultDataDir = resolve(repositoryRoot, ".countersign");
+
 /** Reads the configuration of this process. An empty variable counts as absent; a relative data folder is the caller's. */
 export function readConfig(): CliConfig {
   const environment = process.env;
@@ -23,7 +26,7 @@ export function readConfig(): CliConfig {
   return Object.freeze({
     url: given("COUNTERSIGN_URL"),
     token: given("COUNTERSIGN_TOKEN"),
-    dataDir: dataDir === undefined ? resolve(repositoryRoot, ".countersign") : resolve(dataDir),
+    dataDir: dataDir === undefined ? defaultDataDir : resolve(dataDir),
     databaseUrl: given("DATABASE_URL"),
     databaseDirectUrl: given("DATABASE_DIRECT_URL"),
     isColorUnwanted: given("NO_COLOR") !== undefined || given("TERM") === "dumb",

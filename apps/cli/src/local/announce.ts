@@ -7,6 +7,7 @@ import { createLive } from "../terminal/live.ts";
 import { spanOf } from "../terminal/time.ts";
 import { makeVisible } from "../terminal/visible.ts";
 import { cutTo } from "../terminal/width.ts";
+import { defaultDataDir } from "../config.ts";
 import type { Cli } from "../verb.ts";
 import type { ReceivedMail } from "./mail-server.ts";
 
@@ -106,6 +107,9 @@ function standingLines({ url, dataDir, tasks, elapsedMs }: Standing, { terminal 
     "",
     `${style.dim("Everything that waits   ")}${style.cyan("./countersign tasks watch")}`,
     `${style.dim("Start one yourself      ")}${style.cyan('./countersign runs start triage "the leaf rake needs a new handle" --watch')}`,
+    ...(dataDir === defaultDataDir
+      ? []
+      : [`${style.dim("In another terminal     ")}${style.cyan(`export COUNTERSIGN_DATA=${dataDir}`)}`]),
     style.dim(`Mail is kept in ${shown(dataDir)}/mail and goes nowhere. Ctrl-C stops everything; the cards wait on.`),
     "",
   ];

@@ -9,6 +9,9 @@ import { startAll, type Stoppable } from "./start-all.ts";
 /** How long each part may take to stop in good order. */
 const graceMs = 20_000;
 
+/** Signals closer together than this are one press of Ctrl-C. */
+const samePressMs = 500;
+
 /**
  * Runs everything until Ctrl-C, SIGTERM or SIGHUP, then stops it in order: worker, server, mail, PostgreSQL. A second
  * Ctrl-C ends the programs by force; PostgreSQL still stops in good order. Throws CliError where something does not start.
@@ -22,8 +25,12 @@ export async function dev(cli: Cli): Promise<void> {
   const closing = new AbortController();
   const parts: Stoppable[] = [];
   let signals = 0;
+  let signaledAt = -Infinity;
 
   function onSignal(): void {
+    // npm passes on the Ctrl-C that the terminal has given to all of us already.
+    if (performance.now() - signaledAt < samePressMs) return;
+    signaledAt = performance.now();
     signals += 1;
     if (signals === 1) return closing.abort(new Stopped());
     if (signals === 2) announcer.trouble("Ending the programs by force; PostgreSQL stops in good order.");

@@ -40,7 +40,7 @@ export async function startMailServer(
 ): Promise<MailServer> {
   mkdirSync(mailDir, { recursive: true });
   const kept = readPrivate(settingsFile, settingsSchema);
-  const { user, pass } = kept ?? { user: "countersign", pass: randomBytes(24).toString("base64url") };
+  const { user, pass } = kept ?? { user: "library", pass: randomBytes(24).toString("base64url") };
 
   const server = new SMTPServer({
     authMethods: ["PLAIN", "LOGIN"],

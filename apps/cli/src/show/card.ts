@@ -119,7 +119,7 @@ export function commandLines(task: Task, { style }: Pick<Place, "style">): strin
       task.question?.options.length ? `answer ${id} --option 1` : `answer ${id} "your answer"`,
       `dismiss ${id}`,
     ],
-    task: [`dismiss ${id}`],
+    task: [`done ${id}`, `dismiss ${id}`],
   }[task.kind];
   return commands.map((command) => `  ${style.cyan(`./countersign tasks ${command}`)}`);
 }

@@ -15,7 +15,7 @@ interface DecisionOptions {
 
 const outcomes = { done: "done", retry: "retry", "give-up": "give_up" } as const;
 
-/** The verbs that decide: approve, deny, resolve, answer, dismiss. */
+/** The verbs that decide: approve, deny, resolve, answer, done, dismiss. */
 export function addDecisionVerbs(tasks: Command): void {
   addVerb<DecisionOptions>(tasks, {
     usage: "approve <task>",
@@ -59,6 +59,16 @@ export function addDecisionVerbs(tasks: Command): void {
       const { id } = task;
       const answered = await ask(cli.client.v1.tasks[":id"].answer.$post({ param: { id }, json: { answer } }));
       tell(cli, answered);
+    },
+  });
+
+  addVerb(tasks, {
+    usage: "done <task>",
+    summary: "Mark a plain task done",
+    async run(cli, [given = ""]) {
+      const task = await findTask(cli.client, given);
+      if (task.kind !== "task") throw wrongKind(task, "marked done");
+      tell(cli, await ask(cli.client.v1.tasks[":id"].done.$post({ param: { id: task.id } })));
     },
   });
 
@@ -159,7 +169,7 @@ function tell(cli: Cli, task: Task): void {
         : answerOf(task.question)
       : settlementOf(task.approval);
   const next =
-    task.run === null ? [] : [style.dim(`The run goes on: ./countersign runs watch ${shortId(task.run.id)}`)];
+    task.run === null ? [] : [style.dim(`Its run: ./countersign runs watch ${shortId(task.run.id)}`)];
   cli.print([`${style.green("✔")} ${said}`, ...next]);
 }
 
@@ -167,7 +177,7 @@ const ways: Readonly<Record<Task["kind"], string>> = {
   approval: "approve or deny it",
   outcome: "resolve it with done, retry or give-up",
   question: "answer or dismiss it",
-  task: "dismiss it",
+  task: "mark it done or dismiss it",
 };
 
 function wrongKind(task: Task, asked: string): CliError {

@@ -21,8 +21,8 @@ declare
 begin
   select array_agg(n.approval), array_agg(v.outcome), array_agg(n.approval) filter (where v.outcome = 'decided')
     into approvals, outcomes, deciding
-    from unnest(p_runs, p_approvals, p_workspaces, p_users, p_answers, p_versions, p_args_hashes)
-         n (run, approval, workspace, decider, answer, version, args_hash)
+    from unnest(p_runs, p_approvals, p_workspaces, p_users, p_answers, p_versions, p_args_hashes, p_feedbacks)
+         n (run, approval, workspace, decider, answer, version, args_hash, feedback)
     join policy_of(locked) p on p.run_id = n.run
     left join approvals a    on a.id = n.approval and a.run_id = n.run and a.workspace_id = n.workspace
     left join users u        on u.id = n.decider and u.workspace_id = n.workspace
@@ -32,7 +32,8 @@ begin
                   when u.id is null or u.disabled_at is not null
                        or u.role not in ('approver', 'admin')                               then 'forbidden'
                   when a.status in ('approved', 'denied') and a.decided_by = n.decider
-                       and a.answer = n.answer                                              then 'repeated'
+                       and a.answer = n.answer
+                       and a.feedback is not distinct from coalesce(n.feedback, a.feedback) then 'repeated'
                   when a.status = 'expired'                                                 then 'expired'
                   when a.status <> 'pending'                                                then 'settled'
                   when p.killed is not null                                                 then 'killed'

@@ -410,3 +410,12 @@ test("AZ57: who started a run may approve its calls where the role allows it, so
   const approvalId = call.next.kind === "approval" ? call.next.approvalId : "";
   expect(await decide(aDecision(world, { runId, approvalId }))).toMatchObject({ kind: "decided", decidedBy: "Abe Approver" });
 });
+
+test("the same decision with other feedback is no repetition: the person is told that it was not taken", async () => {
+  const world = await makeWorld(sql);
+  const given = await givenGatedRun(sql, world);
+  await decide(aDecision(world, given, { answer: "deny", feedback: "not to him" }));
+  expect(await decide(aDecision(world, given, { answer: "deny" }))).toMatchObject({ kind: "repeated" });
+  const other = await decide(aDecision(world, given, { answer: "deny", feedback: "call them instead" }));
+  expect(other).toMatchObject({ kind: "settled", answer: "deny", decidedBy: "Abe Approver" });
+});
