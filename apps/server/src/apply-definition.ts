@@ -149,6 +149,7 @@ async function addVersion(
   actor: Actor,
   { id, version, spec }: { readonly id: string; readonly version: number; readonly spec: Definition },
 ): Promise<void> {
+  requireRightToLoosen(actor, spec);
   await tx.unsafe(
     `insert into definition_versions (definition_id, version, spec, created_by)
      values ($1::uuid, $2::int, $3::text::json, $4::uuid)`,
@@ -157,4 +158,14 @@ async function addVersion(
   );
   const action = version === 1 ? "definition.created" : "definition.changed";
   await appendAudit(tx, actor, action, id, { name: spec.name, version, way: wayOf(actor) });
+}
+
+/** What lets calls run that would wait for a person is for whoever may decide: a token without that right cannot get around it. */
+function requireRightToLoosen(actor: Actor, { approvalPolicy, dial }: Definition): void {
+  const isLoose = approvalPolicy === "none" || dial === "high" || dial === "write";
+  if (!isLoose || actor.mayDecide) return;
+  throw new Problem(
+    "may_not_decide",
+    `This definition lets calls run that would otherwise wait for a person (approvalPolicy ${approvalPolicy}, dial ${dial ?? "unset"}), and this token of ${actor.name} was made without the right to decide. Use a token that has it.`,
+  );
 }

@@ -2,7 +2,7 @@ import { Problem } from "./problem.ts";
 
 /** The version that an If-Match header names; refused unless it is one in double quotes, as ETags show it. */
 export function readVersion(ifMatch: string): number {
-  const version = /^"(\d{1,9})"$/.exec(ifMatch)?.[1];
+  const version = /^"([1-9]\d{0,8})"$/.exec(ifMatch)?.[1];
   if (version !== undefined) return Number(version);
   throw new Problem(
     "invalid_request",

@@ -18,6 +18,8 @@ async function run(config: ServerConfig, log: Logger): Promise<void> {
     log.info({ signal }, "stopping");
     await server.stop();
     log.info("stopped");
+    // A driver that was connecting when it was told to end may hold a socket open for good.
+    process.exit();
   };
   process.on("SIGTERM", (signal) => void stop(signal));
   process.on("SIGINT", (signal) => void stop(signal));

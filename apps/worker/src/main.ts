@@ -33,6 +33,8 @@ async function main(): Promise<void> {
       process.exitCode = 1;
       log.error({ error: describeError(error, log) }, "the worker did not stop in good order");
     }
+    // A driver that was connecting when it was told to end may hold a socket open for good.
+    process.exit();
   };
   process.on("SIGTERM", (signal) => void stop(signal));
   process.on("SIGINT", (signal) => void stop(signal));

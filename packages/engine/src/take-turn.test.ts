@@ -247,7 +247,16 @@ describe("a model", () => {
     await driveRun(engine, runId);
     const tools = [{ name: "look", description: "look", inputSchema: expect.objectContaining({ type: "object" }) }];
     expect(asked).toEqual([
-      { runId, definition: "agent", model: "scripted", system: "be brief", messages: 1, tools, maxOutputTokens: 99 },
+      {
+        workspaceId: world.workspaceId,
+        runId,
+        definition: "agent",
+        model: "scripted",
+        system: "be brief",
+        messages: 1,
+        tools,
+        maxOutputTokens: 99,
+      },
     ]);
   });
 

@@ -79,9 +79,7 @@ function findControl(args: unknown, units: readonly string[] | undefined): strin
 }
 
 function refuseIssues(issues: readonly z.core.$ZodIssue[]): CheckedArguments {
-  const listed = issues
-    .slice(0, mostIssues)
-    .map((issue) => `${pathOf(issue.path)}: ${issue.message}`);
+  const listed = issues.slice(0, mostIssues).map((issue) => `${pathOf(issue.path)}: ${issue.message}`);
   if (issues.length > mostIssues) listed.push(`and ${issues.length - mostIssues} more`);
   return { kind: "invalid", path: pathOf(issues[0]?.path ?? []), detail: listed.join("; ") };
 }
@@ -100,11 +98,7 @@ function extendPath(path: string, key: PropertyKey): string {
 }
 
 /** The path of the first text, keys included, that fits; undefined where none does. */
-function findText(
-  value: unknown,
-  path: string,
-  fits: (text: string) => boolean,
-): string | undefined {
+function findText(value: unknown, path: string, fits: (text: string) => boolean): string | undefined {
   if (typeof value === "string") return fits(value) ? path : undefined;
   if (typeof value !== "object" || value === null) return undefined;
   const members: readonly [PropertyKey, unknown][] = Array.isArray(value)

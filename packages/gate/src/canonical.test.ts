@@ -79,9 +79,7 @@ describe("hashArguments", () => {
   });
 
   test("is sha256 in hex of the canonical JSON", () => {
-    expect(hashArguments("{ }")).toBe(
-      "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a",
-    );
+    expect(hashArguments("{ }")).toBe("44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a");
   });
 
   test("is stable under key order and spacing for any JSON", () => {
@@ -97,9 +95,7 @@ describe("hashArguments", () => {
     const json = fc.jsonValue({ maxDepth: 2 }).map((value) => JSON.stringify(value));
     fc.assert(
       fc.property(json, json, (one, other) => {
-        fc.pre(
-          JSON.stringify(sortKeys(JSON.parse(one))) !== JSON.stringify(sortKeys(JSON.parse(other))),
-        );
+        fc.pre(JSON.stringify(sortKeys(JSON.parse(one))) !== JSON.stringify(sortKeys(JSON.parse(other))));
         expect(hashArguments(one)).not.toBe(hashArguments(other));
       }),
     );
@@ -148,9 +144,7 @@ describe("hashDefinition", () => {
     const one = { type: "object", properties: { a: { type: "string" } } };
     const other = { properties: { a: { type: "string" } }, type: "object" };
     const server = { name: "x", description: "", server: "s" };
-    expect(hashDefinition({ ...server, schema: one })).toBe(
-      hashDefinition({ ...server, schema: other }),
-    );
+    expect(hashDefinition({ ...server, schema: one })).toBe(hashDefinition({ ...server, schema: other }));
     expect(hashDefinition({ ...server, schema: one })).not.toBe(
       hashDefinition({ ...server, schema: { ...one, title: "new" } }),
     );

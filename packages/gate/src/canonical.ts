@@ -19,17 +19,13 @@ export type ParsedJson =
 export function parseArguments(argsText: string): ParsedJson {
   const bytes = Buffer.byteLength(argsText);
   if (bytes > maxArgumentsBytes) {
-    return refuse(
-      `the arguments are ${bytes} bytes long; at most ${maxArgumentsBytes} are accepted`,
-    );
+    return refuse(`the arguments are ${bytes} bytes long; at most ${maxArgumentsBytes} are accepted`);
   }
   let value: unknown;
   try {
     value = JSON.parse(argsText);
   } catch (error) {
-    return refuse(
-      `the arguments are not JSON: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    return refuse(`the arguments are not JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
   const problem = findProblem(value, 0);
   return problem === undefined ? { kind: "parsed", value } : refuse(problem);
@@ -44,9 +40,7 @@ export function parseArguments(argsText: string): ParsedJson {
 export function hashArguments(argsText: string): string {
   const parsed = parseArguments(argsText);
   // Canonical JSON never starts with "r". JSON.stringify keeps lone surrogates apart, which UTF-8 does not.
-  return sha256(
-    parsed.kind === "parsed" ? canonicalText(parsed.value) : `refused${JSON.stringify(argsText)}`,
-  );
+  return sha256(parsed.kind === "parsed" ? canonicalText(parsed.value) : `refused${JSON.stringify(argsText)}`);
 }
 
 export interface ToolDefinition {
@@ -65,13 +59,9 @@ export interface ToolDefinition {
 export function hashDefinition(definition: ToolDefinition): string {
   const { name, description, schema, server } = definition;
   const jsonSchema =
-    schema instanceof z.ZodType
-      ? z.toJSONSchema(schema, { io: "input", unrepresentable: "any" })
-      : schema;
+    schema instanceof z.ZodType ? z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) : schema;
   // Through JSON once: what JSON leaves out (undefined, zod's hidden keys) is no part of a definition.
-  const plain: unknown = JSON.parse(
-    JSON.stringify({ name, description, schema: jsonSchema, server }),
-  );
+  const plain: unknown = JSON.parse(JSON.stringify({ name, description, schema: jsonSchema, server }));
   return sha256(canonicalText(plain));
 }
 

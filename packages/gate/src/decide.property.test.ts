@@ -23,19 +23,8 @@ const tool: fc.Arbitrary<ToolFacts | undefined> = fc.option(
   fc
     .record({
       schema: fc.constantFrom(...schemas),
-      tier: fc.constantFrom<(Tier | (() => Tier) | undefined)[]>(
-        "read",
-        "write",
-        "exec",
-        throwing,
-        undefined,
-      ),
-      risk: fc.constantFrom<(Risk | (() => Risk) | undefined)[]>(
-        "low",
-        "high",
-        throwing,
-        undefined,
-      ),
+      tier: fc.constantFrom<(Tier | (() => Tier) | undefined)[]>("read", "write", "exec", throwing, undefined),
+      risk: fc.constantFrom<(Risk | (() => Risk) | undefined)[]>("low", "high", throwing, undefined),
       needsApproval: fc.constantFrom(true, false, () => true, throwing, undefined),
       alwaysGate: flags,
       units: fc.constantFrom(throwing, (args: unknown) => [JSON.stringify(args)], undefined),
@@ -63,13 +52,7 @@ const argsText = fc.oneof(
 
 const policy: fc.Arbitrary<Policy> = fc
   .record({
-    dial: fc.constantFrom<(DialLevel | undefined)[]>(
-      "none",
-      "read-only",
-      "high",
-      "write",
-      undefined,
-    ),
+    dial: fc.constantFrom<(DialLevel | undefined)[]>("none", "read-only", "high", "write", undefined),
     approvalPolicy: fc.constantFrom("none", "outbound", "all"),
     mode: fc.constantFrom("off", "deny", "ask", "allowlist", "allow"),
     target: fc.oneof(

@@ -16,13 +16,7 @@ function denialOf(argsText: string): Partial<Policy> {
   return { denials: [{ approvalId: "apr-1", tool: "demo", argsHash: hashArguments(argsText) }] };
 }
 
-type Case = readonly [
-  tool: Partial<ToolFacts>,
-  policy: Partial<Policy>,
-  verdict: string,
-  row: string,
-  reason: string,
-];
+type Case = readonly [tool: Partial<ToolFacts>, policy: Partial<Policy>, verdict: string, row: string, reason: string];
 
 const cases: readonly Case[] = [
   [{}, { kills: [{ scope: "app" }] }, "held", "1a", "killed:app"],
@@ -62,26 +56,14 @@ const cases: readonly Case[] = [
   [{ tier: "read" }, {}, "allow", "21", "dial:read-only"],
   [{ risk: "low" }, { layers: { run: { dial: { level: "low" } } } }, "allow", "21", "dial:low"],
   [{ tier: "write" }, { layers: { run: { dial: { level: "high" } } } }, "allow", "21", "dial:high"],
-  [
-    { tier: "write" },
-    { layers: { app: { dial: { level: "write" } } } },
-    "allow",
-    "21",
-    "dial:write",
-  ],
+  [{ tier: "write" }, { layers: { app: { dial: { level: "write" } } } }, "allow", "21", "dial:write"],
   [{}, {}, "ask", "24", "above_dial:unknown"],
   [{ tier: "write" }, {}, "ask", "24", "above_dial:high"],
   [{ risk: "low" }, {}, "ask", "24", "above_dial:low"],
   [{ tier: throwing }, {}, "ask", "24", "above_dial:unknown"],
   [{ tier: "read", risk: throwing }, {}, "ask", "24", "above_dial:unknown"],
   [{}, { layers: { run: { dial: { level: "high" } } } }, "ask", "24", "above_dial:unknown"],
-  [
-    { needsApproval: false },
-    { layers: { run: { dial: { level: "read-only" } } } },
-    "ask",
-    "24",
-    "above_dial:unknown",
-  ],
+  [{ needsApproval: false }, { layers: { run: { dial: { level: "read-only" } } } }, "ask", "24", "above_dial:unknown"],
   [{}, { canAnybodyAnswer: false, unattended: "deny" }, "deny", "afterwards", "no_approver"],
   [{}, { canAnybodyAnswer: false, unattended: "park" }, "ask", "24", "above_dial:unknown"],
   [{}, { canAnybodyAnswer: true, unattended: "deny" }, "ask", "24", "above_dial:unknown"],
@@ -149,9 +131,7 @@ describe("row 8", () => {
     ["other arguments", {}, '{"a":"y"}'],
   ])("a denial does not reach %s", (_what, tool, argsText) => {
     const policy = makePolicy({ toolset: new Set(["demo", "other"]), ...denialOf('{"a":"x"}') });
-    expect(decide(makeCall({ tier: "read", ...tool }, argsText), policy, now).verdict).toBe(
-      "allow",
-    );
+    expect(decide(makeCall({ tier: "read", ...tool }, argsText), policy, now).verdict).toBe("allow");
   });
 
   test("AZ49: a repeat in another spelling is the same call", () => {
@@ -197,8 +177,7 @@ describe("dial and approval policy", () => {
   const read = makeCall({ tier: "read" });
 
   test("an expired dial says nothing, to the millisecond", () => {
-    const layersUntil = (expiresAt: Date) =>
-      ({ run: { dial: { level: "none", expiresAt } } }) as const;
+    const layersUntil = (expiresAt: Date) => ({ run: { dial: { level: "none", expiresAt } } }) as const;
     expect(decide(read, makePolicy({ layers: layersUntil(inAnHour) }), now).row).toBe("13");
     expect(decide(read, makePolicy({ layers: layersUntil(hourAgo) }), now).row).toBe("21");
     expect(decide(read, makePolicy({ layers: layersUntil(now) }), now).row).toBe("21");
@@ -218,9 +197,7 @@ describe("dial and approval policy", () => {
       workspace: { dial: { level: "none" }, approvalPolicy: { level: "all" } },
       definition: { approvalPolicy: { level: "outbound" } },
     } as const;
-    expect(decide(makeCall({ tier: "write" }), makePolicy({ layers }), now).reason).toBe(
-      "dial:high",
-    );
+    expect(decide(makeCall({ tier: "write" }), makePolicy({ layers }), now).reason).toBe("dial:high");
   });
 
   test("a locked dial is a ceiling, also between dials of risks and of tiers", () => {
@@ -228,8 +205,7 @@ describe("dial and approval policy", () => {
       run: { dial: { level: "write" } },
       app: { dial: { level: "read-only", locked: true } },
     } as const;
-    const verdictOf = (tool: Partial<ToolFacts>) =>
-      decide(makeCall(tool), makePolicy({ layers }), now).reason;
+    const verdictOf = (tool: Partial<ToolFacts>) => decide(makeCall(tool), makePolicy({ layers }), now).reason;
     expect(verdictOf({ tier: "read" })).toBe("dial:write");
     expect(verdictOf({ tier: "read", risk: "low" })).toBe("above_dial:low");
     expect(verdictOf({ tier: "exec", risk: "read-only" })).toBe("above_dial:read-only");
@@ -250,8 +226,7 @@ describe("dial and approval policy", () => {
         workspace: { approvalPolicy: { level: "outbound", locked: true } },
       }) as const;
     const reasonOf = (inner: "none" | "outbound" | "all") =>
-      decide(makeCall({ needsApproval: true }), makePolicy({ layers: layersOf(inner) }), now)
-        .reason;
+      decide(makeCall({ needsApproval: true }), makePolicy({ layers: layersOf(inner) }), now).reason;
     expect(reasonOf("none")).toBe("needs_approval");
     expect(reasonOf("all")).toBe("policy_all");
   });
@@ -262,9 +237,7 @@ describe("what comes with the verdict", () => {
     const schema = z.object({ a: z.string(), limit: z.int().default(10) });
     const args = { a: "x", limit: 10 };
     expect(decide(makeCall({ schema, tier: "read" }), makePolicy(), now).args).toEqual(args);
-    expect(decide(makeCall({ schema }), makePolicy({ toolset: new Set() }), now).args).toEqual(
-      args,
-    );
+    expect(decide(makeCall({ schema }), makePolicy({ toolset: new Set() }), now).args).toEqual(args);
     expect(decide(makeCall({ schema }, "{}"), makePolicy(), now)).not.toHaveProperty("args");
     const kills: KillSwitch[] = [{ scope: "app" }];
     expect(decide(makeCall({ schema }), makePolicy({ kills }), now)).not.toHaveProperty("args");

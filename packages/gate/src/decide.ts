@@ -1,12 +1,6 @@
 import { type Facts, gatherFacts, type Row } from "./facts.ts";
 import { askAlwaysGated, askByStrictPolicy, askUninspectable } from "./rows/floors.ts";
-import {
-  allowWithinDial,
-  allowWithoutDial,
-  askAboveDial,
-  askByNeed,
-  askByRule,
-} from "./rows/modes.ts";
+import { allowWithinDial, allowWithoutDial, askAboveDial, askByNeed, askByRule } from "./rows/modes.ts";
 import {
   allowNeverGated,
   denyByRule,

@@ -1,16 +1,7 @@
 import { type CheckedArguments, checkArguments } from "./arguments.ts";
 import { effectiveApprovalPolicy, effectiveDials, effectiveMode, type Entry } from "./layers.ts";
 import { type ApprovalNeed, approvalNeedOf, riskOf, tierOf } from "./risk.ts";
-import type {
-  ApprovalPolicy,
-  DialLevel,
-  Mode,
-  Policy,
-  ProposedCall,
-  Risk,
-  Tier,
-  Verdict,
-} from "./types.ts";
+import type { ApprovalPolicy, DialLevel, Mode, Policy, ProposedCall, Risk, Tier, Verdict } from "./types.ts";
 
 /** What the rows read: the call, the policy, and all that follows from the two together. */
 export interface Facts {

@@ -29,10 +29,7 @@ export interface Entry<T> {
  * The entry that holds: of the innermost layer that says something, tightened by every
  * locked entry of a layer further out. Undefined where no layer says anything.
  */
-function effectiveEntry<T>(
-  entries: readonly Entry<T>[],
-  byTightness: readonly T[],
-): Entry<T> | undefined {
+function effectiveEntry<T>(entries: readonly Entry<T>[], byTightness: readonly T[]): Entry<T> | undefined {
   return entries.reduce<Entry<T> | undefined>((held, entry) => {
     if (held === undefined) return entry;
     // Of equals the locked entry holds: it is the one that nothing inside can loosen.
@@ -67,13 +64,9 @@ export function effectiveApprovalPolicy(policy: Policy): ApprovalPolicy {
 export function effectiveDials(policy: Policy, now: Date): readonly DialLevel[] {
   const entries = entriesOf(policy, ({ dial }) => {
     const isExpired = dial?.expiresAt !== undefined && dial.expiresAt <= now;
-    return dial === undefined || isExpired
-      ? undefined
-      : { value: dial.level, isLocked: dial.locked === true };
+    return dial === undefined || isExpired ? undefined : { value: dial.level, isLocked: dial.locked === true };
   });
-  return entries
-    .filter((entry, index) => index === 0 || entry.isLocked)
-    .map((entry) => entry.value);
+  return entries.filter((entry, index) => index === 0 || entry.isLocked).map((entry) => entry.value);
 }
 
 /** Whether a dial lets a call run unasked. */

@@ -12,8 +12,7 @@ export function meetsSecondLook(
 ): boolean {
   if (verdict.verdict === "allow") return true;
   // Denied only because nobody can answer now: the answer may have been given before.
-  const isQuestion =
-    verdict.verdict === "ask" || verdict.verdict === "pick" || verdict.row === "afterwards";
+  const isQuestion = verdict.verdict === "ask" || verdict.verdict === "pick" || verdict.row === "afterwards";
   if (!isQuestion || !approval.approved) return false;
   return (verdict.floorReasons ?? []).every((reason) => approval.shownReasons.includes(reason));
 }

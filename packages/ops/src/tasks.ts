@@ -107,7 +107,13 @@ export async function readDoneLog(
   asked: { readonly workspaceId: string; readonly since?: Date | undefined; readonly limit: number },
 ): Promise<Part<DoneTask>> {
   const rows = await orm(db)
-    .select({ id: tasks.id, section: tasks.section, title: tasks.title, doneAt: tasks.resolvedAt, doneBy: tasks.resolvedBy })
+    .select({
+      id: tasks.id,
+      section: tasks.section,
+      title: tasks.title,
+      doneAt: tasks.resolvedAt,
+      doneBy: tasks.resolvedBy,
+    })
     .from(tasks)
     .where(
       and(
@@ -119,14 +125,21 @@ export async function readDoneLog(
     )
     .orderBy(desc(tasks.resolvedAt), desc(tasks.id))
     .limit(asked.limit + 1);
-  const done = rows.flatMap(({ doneAt, doneBy, ...task }) => (doneAt === null ? [] : [{ ...task, doneAt, doneBy: doneBy ?? "" }]));
+  const done = rows.flatMap(({ doneAt, doneBy, ...task }) =>
+    doneAt === null ? [] : [{ ...task, doneAt, doneBy: doneBy ?? "" }],
+  );
   return partOf(done, asked.limit);
 }
 
 /** The title of the task where this call closed it. */
 async function closeTask(
   db: Queryable,
-  asked: { readonly workspaceId: string; readonly id: string; readonly status: "done" | "dismissed"; readonly by: string },
+  asked: {
+    readonly workspaceId: string;
+    readonly id: string;
+    readonly status: "done" | "dismissed";
+    readonly by: string;
+  },
 ): Promise<string | undefined> {
   const [closed] = await orm(db)
     .update(tasks)

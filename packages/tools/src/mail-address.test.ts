@@ -6,7 +6,7 @@ describe("one plain address passes", () => {
     "a@b.co",
     "first.last@example.com",
     "user+tag@mail.example.co.uk",
-    "o'brien_1{x}~=?^`|*/&$#-@example.com",
+    "o'brien_1{x}~?^`|*/&$#-@example.com",
     "x@xn--mnchen-3ya.de",
     "x@example.xn--p1ai",
     "1@2.example",
@@ -18,6 +18,7 @@ describe("one plain address passes", () => {
 
 describe("anything else is refused, saying what was found", () => {
   test.each([
+    ["what looks like a credential", "password=a@example.com"],
     ["empty", ""],
     ["no @", "example.com"],
     ["no local part", "@example.com"],

@@ -1,5 +1,8 @@
-/** A dot-atom of RFC 5321 without `%` and `!`, which old relays read as routes to somewhere else. */
-const localPart = /^[A-Za-z0-9#$&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9#$&'*+/=?^_`{|}~-]+)*$/;
+/**
+ * A dot-atom of RFC 5321 without `%` and `!`, which old relays read as routes to somewhere else, and without `=`, with which
+ * an address can look like a credential that is left out of what is shown.
+ */
+const localPart = /^[A-Za-z0-9#$&'*+/?^_`{|}~-]+(?:\.[A-Za-z0-9#$&'*+/?^_`{|}~-]+)*$/;
 const domainLabel = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 const longestAddress = 254;
 const longestLocalPart = 64;

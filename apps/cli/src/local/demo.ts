@@ -17,7 +17,7 @@ export const demoUsers = [
 type Spec = z.input<typeof definitionSpec>;
 
 /** With a key of Anthropic's in the environment this model answers; without one, the scenario of the definition's name. */
-const model = "claude-sonnet-4-5";
+const model = "claude-sonnet-5-5";
 
 export const demoDefinitions: readonly Spec[] = [
   {

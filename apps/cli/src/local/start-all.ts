@@ -62,7 +62,7 @@ export async function startAll(cli: Cli, announcer: Announcer, options: StartOpt
 
   since = performance.now();
   announcer.doing("server and worker start");
-  const programs = startPrograms(config, urls, announcer, options);
+  const programs = startPrograms(config, urls, announcer, options, await hasModelKey(urls.direct));
   const settled = settle(config, urls.pooled, programs, mail);
   // All of them, so that whatever was started is known before anything is stopped.
   const [serverEnd, workerEnd, settledEnd] = await Promise.allSettled([programs.server, programs.worker, settled]);
@@ -91,9 +91,33 @@ export async function findDatabase(
   onStarted: StartOptions["onStarted"],
 ): Promise<Urls> {
   if (databaseUrl !== undefined) return { pooled: databaseUrl, direct: databaseDirectUrl ?? databaseUrl };
-  const postgres = await startEmbedded({ dataDir: join(dataDir, "postgres") });
-  onStarted({ name: "PostgreSQL", stop: () => postgres.stop() });
+  const folder = { dataDir: join(dataDir, "postgres") };
+  const postgres = await startEmbedded(folder);
+  // Found where it runs, and started again, on its port, where it has ended by itself.
+  let look: Promise<unknown> = Promise.resolve();
+  const watching = setInterval(() => (look = startEmbedded(folder).catch(() => undefined)), postgresWatchMs);
+  const stop = async (): Promise<void> => {
+    clearInterval(watching);
+    // One under way must not start again what is stopped here.
+    await look;
+    await postgres.stop();
+  };
+  onStarted({ name: "PostgreSQL", stop });
   return { pooled: postgres.url, direct: postgres.url, postgres };
+}
+
+/** How often PostgreSQL is looked for. */
+const postgresWatchMs = 2_000;
+
+/** The same definitions are answered by Claude where a key for it is stored, and play their scenarios where none is. */
+async function hasModelKey(databaseUrl: string): Promise<boolean> {
+  const sql = connect(databaseUrl, { max: 1, applicationName: "countersign dev" });
+  try {
+    const [found] = await sql`select from secrets where capability = 'llm.anthropic' and deleted_at is null limit 1`;
+    return found !== undefined;
+  } finally {
+    await sql.end();
+  }
 }
 
 interface Programs {
@@ -102,15 +126,19 @@ interface Programs {
 }
 
 /** Starts both at once; each is handed to `onStarted` when it works. The worker is the last to start, so the first to stop. */
-function startPrograms(config: CliConfig, urls: Urls, announcer: Announcer, options: StartOptions): Programs {
+function startPrograms(
+  config: CliConfig,
+  urls: Urls,
+  announcer: Announcer,
+  options: StartOptions,
+  isClaudeAsked: boolean,
+): Programs {
   const logs = join(config.dataDir, "logs");
   mkdirSync(logs, { recursive: true });
   const { COUNTERSIGN_TOKEN: _token, ...inherited } = cleanEnvironment(config.environment);
-  // The same definitions are answered by Claude where there is a key for it, and play their scenarios where there is none.
-  const hasModelKey = Boolean(config.environment["ANTHROPIC_API_KEY"]);
   const common = {
     ...inherited,
-    ...(hasModelKey ? {} : { PROVIDERS: "fake" }),
+    ...(isClaudeAsked ? {} : { PROVIDERS: "fake" }),
     DATABASE_URL: urls.pooled,
     DATABASE_DIRECT_URL: urls.direct,
     COUNTERSIGN_DATA: config.dataDir,

@@ -168,8 +168,7 @@ function tell(cli: Cli, task: Task): void {
         ? task.status
         : answerOf(task.question)
       : settlementOf(task.approval);
-  const next =
-    task.run === null ? [] : [style.dim(`Its run: ./countersign runs watch ${shortId(task.run.id)}`)];
+  const next = task.run === null ? [] : [style.dim(`Its run: ./countersign runs watch ${shortId(task.run.id)}`)];
   cli.print([`${style.green("✔")} ${said}`, ...next]);
 }
 

@@ -31,7 +31,7 @@ export interface Events {
   /** How many watch. */
   watching(): number;
   /** True where it would refuse one more. */
-  isFull(): boolean;
+  isFull(tokenId: string): boolean;
   /** Ends every watcher. */
   close(): Promise<void>;
 }
@@ -43,6 +43,8 @@ export interface EventsOptions {
   readonly pollMs?: number;
   readonly pingMs?: number;
   readonly mostWatchers?: number;
+  /** Of one token: nobody takes all there are. */
+  readonly mostOfOneToken?: number;
 }
 
 /** Between two looks: a busy system has news all the time. */
@@ -53,7 +55,7 @@ const betweenLooksMs = 40;
  * watches. A watcher costs no timer, no query and no connection of its own.
  */
 export function createEvents(options: EventsOptions): Events {
-  const { sql, log, pollMs = 1_000, pingMs = 15_000, mostWatchers = 4_000 } = options;
+  const { sql, log, pollMs = 1_000, pingMs = 15_000, mostWatchers = 4_000, mostOfOneToken = 1_000 } = options;
   const watchers = new Set<Watcher>();
   /** Those that are on their way in. */
   let coming = 0;
@@ -137,8 +139,11 @@ export function createEvents(options: EventsOptions): Events {
     await promise;
   }
 
-  function isFull(): boolean {
-    return watchers.size + coming >= mostWatchers;
+  function isFull(tokenId: string): boolean {
+    if (watchers.size + coming >= mostWatchers) return true;
+    let ofThisToken = 0;
+    for (const watcher of watchers) if (watcher.tokenId === tokenId) ofThisToken += 1;
+    return ofThisToken >= mostOfOneToken;
   }
 
   function restWhenAlone(): void {
@@ -150,7 +155,7 @@ export function createEvents(options: EventsOptions): Events {
 
   return {
     async watch(watcher) {
-      if (isFull()) return "full";
+      if (isFull(watcher.tokenId)) return "full";
       coming += 1;
       try {
         if (snapshot === undefined) await (first ??= readFirst());

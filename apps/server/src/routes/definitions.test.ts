@@ -1,6 +1,7 @@
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
 import { afterAll, expect, test } from "vitest";
 import { agentSpec, givenPeople, send, startTestServer } from "../testing/harness.ts";
+import { createToken } from "../tokens.ts";
 
 const { sql, url } = await testDatabase();
 const server = await startTestServer(url);
@@ -149,4 +150,20 @@ test("of definitions of one name made at once one is made; the list goes on page
   expect(names.toSorted()).toEqual(["agent", "bravo", "kilo", "mike", "zed", "Über"].toSorted());
   const { body } = await send(server, tokens.viewer, "GET", "/v1/definitions?name=kilo");
   expect(body).toMatchObject({ definitions: [{ name: "kilo" }], nextCursor: null });
+});
+
+test("a token without the right to decide cannot make a definition whose calls no longer wait for a person", async () => {
+  const { tokens, workspaceId, admin } = await givenPeople(sql);
+  const { token } = await createToken(sql, { workspaceId, userId: admin, label: "no decisions", mayDecide: false });
+  const loose = { name: "loose", model: "scripted", toolset: ["mail.send"], approvalPolicy: "none" };
+  const refused = await post(token, "/v1/definitions", loose);
+  expect(refused).toMatchObject({ status: 403, body: { code: "may_not_decide" } });
+  const usual = await post(token, "/v1/definitions", { ...loose, approvalPolicy: "outbound" });
+  expect(usual).toMatchObject({ status: 200, body: { version: 1 } });
+  const path = `/v1/definitions/${String(usual.body["id"])}/versions`;
+  expect(await post(token, path, loose, { "if-match": '"1"' })).toMatchObject({ status: 403 });
+  expect(await post(tokens.admin, path, loose, { "if-match": '"1"' })).toMatchObject({
+    status: 200,
+    body: { version: 2 },
+  });
 });

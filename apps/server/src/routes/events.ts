@@ -71,12 +71,12 @@ export function createEventRoutes({
 
   function attend(c: Context<AppEnv>, runId: string | undefined): Attention {
     if (closing.aborted) throw new Problem("not_ready", "The server is stopping. Connect again in a moment.");
-    if (events.isFull()) {
+    const { workspaceId, tokenId } = c.get("actor");
+    if (events.isFull(tokenId)) {
       throw new Problem("busy", "This server has as many open streams as it takes. Close some, or try again later.", {
         retryAfterSeconds: 10,
       });
     }
-    const { workspaceId, tokenId } = c.get("actor");
     return payAttention(events, { workspaceId, tokenId, runId }, () => c.env?.outgoing?.destroy());
   }
 

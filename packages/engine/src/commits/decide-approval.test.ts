@@ -408,7 +408,10 @@ test("AZ57: who started a run may approve its calls where the role allows it, so
   const call = aGatedCall();
   await commitWithin(sql, recordTurn, aTurn(hold, { calls: [call] }));
   const approvalId = call.next.kind === "approval" ? call.next.approvalId : "";
-  expect(await decide(aDecision(world, { runId, approvalId }))).toMatchObject({ kind: "decided", decidedBy: "Abe Approver" });
+  expect(await decide(aDecision(world, { runId, approvalId }))).toMatchObject({
+    kind: "decided",
+    decidedBy: "Abe Approver",
+  });
 });
 
 test("the same decision with other feedback is no repetition: the person is told that it was not taken", async () => {

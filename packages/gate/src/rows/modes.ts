@@ -16,18 +16,14 @@ export const askByRule: Row = ({ mode, checked, toolName }) => {
 export const askByNeed: Row = ({ approvalPolicy, approvalNeed }) => {
   if (approvalPolicy !== "outbound") return undefined;
   if (approvalNeed === "yes") return { verdict: "ask", row: "19", reason: "needs_approval" };
-  return approvalNeed === "error"
-    ? { verdict: "ask", row: "19", reason: "needs_approval_error" }
-    : undefined;
+  return approvalNeed === "error" ? { verdict: "ask", row: "19", reason: "needs_approval_error" } : undefined;
 };
 
 /** Row 20: without a dial, what the policy or the tool's author leaves free. */
 export const allowWithoutDial: Row = ({ dials, approvalPolicy, approvalNeed }) => {
   if (dials.length > 0) return undefined;
   if (approvalPolicy === "none") return { verdict: "allow", row: "20", reason: "policy_none" };
-  return approvalNeed === "no"
-    ? { verdict: "allow", row: "20", reason: "needs_no_approval" }
-    : undefined;
+  return approvalNeed === "no" ? { verdict: "allow", row: "20", reason: "needs_no_approval" } : undefined;
 };
 
 /** Row 21: within every dial that holds; where none is set, within read-only. */

@@ -15,8 +15,7 @@ export const holdKilledRun: Row = ({ policy }) => {
 export const denyKilledTool: Row = ({ call, policy, toolName }) => {
   const found = policy.kills.find(
     (kill) =>
-      (kill.scope === "tool" && kill.name === toolName) ||
-      (kill.scope === "server" && kill.name === call.tool?.server),
+      (kill.scope === "tool" && kill.name === toolName) || (kill.scope === "server" && kill.name === call.tool?.server),
   );
   return found && { verdict: "deny", row: "1b", reason: `killed:${found.scope}` };
 };
@@ -40,22 +39,16 @@ export const denyUnofferedTool: Row = ({ call, policy, toolName }) =>
 
 /** Row 4: a tool turned off. */
 export const denyToolTurnedOff: Row = ({ mode }) =>
-  mode?.value === "off"
-    ? { verdict: "deny", row: "4", reason: `tool_off@${mode.layer}` }
-    : undefined;
+  mode?.value === "off" ? { verdict: "deny", row: "4", reason: `tool_off@${mode.layer}` } : undefined;
 
 /** Row 4, for a question to a person: nothing after this row applies to it. */
 export const allowNeverGated: Row = ({ call }) =>
-  call.tool?.neverGated === true
-    ? { verdict: "allow", row: "4", reason: "never_gated" }
-    : undefined;
+  call.tool?.neverGated === true ? { verdict: "allow", row: "4", reason: "never_gated" } : undefined;
 
 /** Row 5: a capability that the tool requires and the run was not granted. */
 export const denyMissingCapability: Row = ({ call, policy }) => {
   const missing = call.tool?.requires?.find((capability) => !policy.grants.has(capability));
-  return missing === undefined
-    ? undefined
-    : { verdict: "deny", row: "5", reason: `capability_denied:${missing}` };
+  return missing === undefined ? undefined : { verdict: "deny", row: "5", reason: `capability_denied:${missing}` };
 };
 
 /** Row 6: a deny at any layer is final, whatever more specific rules and inner layers say. */
