@@ -21,7 +21,7 @@ let known: "self" | "namespace" | "unprivileged" | undefined;
 function serverUser(): "self" | "namespace" | "unprivileged" {
   if (known === undefined) {
     if (process.getuid?.() !== 0) known = "self";
-    else known = spawnSync("unshare", [...namespace, "true"], { env }).status === 0 ? "namespace" : "unprivileged";
+    else known = spawnSync("unshare", [...namespace, "true"]).status === 0 ? "namespace" : "unprivileged";
   }
   return known;
 }
