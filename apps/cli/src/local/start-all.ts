@@ -95,7 +95,9 @@ export async function findDatabase(
   const postgres = await startEmbedded(folder);
   // Found where it runs, and started again, on its port, where it has ended by itself.
   let look: Promise<unknown> = Promise.resolve();
-  const watching = setInterval(() => (look = startEmbedded(folder).catch(() => undefined)), postgresWatchMs);
+  const watching = setInterval(() => {
+    look = startEmbedded(folder).catch(() => undefined);
+  }, postgresWatchMs);
   const stop = async (): Promise<void> => {
     clearInterval(watching);
     // One under way must not start again what is stopped here.
