@@ -58,7 +58,7 @@ async function multiply(runId: string, count: number): Promise<void> {
   await sql.unsafe("drop table copies; analyze");
 }
 
-test("10,000 paused runs with deadlines cost a worker nothing: no heap, timer, handle or connection, and a decision on one is as quick", async () => {
+test("DU36, DU42: 10,000 paused runs with deadlines cost a worker nothing: no heap, timer, handle or connection, and a decision on one is as quick", async () => {
   const world = await makeWorld(sql, {
     name: "agent",
     model: "scripted",
