@@ -36,21 +36,29 @@ export function makeEngine(
   };
 }
 
-/** Claims one ready run as this engine's worker would. */
+/**
+ * Claims one ready run as this engine's worker would: a run whose row somebody has locked for a moment is passed over by a
+ * claim and taken by one of the next.
+ */
 export async function takeRun(engine: Engine, runId: string, leaseMs = 30_000): Promise<HeldRun> {
   const tools = new Map([...engine.tools].map(([name, { definitionHash }]) => [name, definitionHash]));
-  const claimed = await claimRuns(
-    engine.sql,
-    { worker: "test", leaseMs, limit: 1_000, held: [], tools },
-    (_run, error) => {
-      throw error;
-    },
-  );
-  for (const one of claimed) {
-    if (one.kind !== "claimed" || one.snapshot.id !== runId) continue;
-    const definition = await engine.definitionOf(one.snapshot.definitionId, one.snapshot.definitionVersion);
-    const run = takeInHand(one.snapshot, definition);
-    if (run !== undefined) return run;
+  for (let look = 1; look <= 20; look += 1) {
+    const claimed = await claimRuns(
+      engine.sql,
+      { worker: "test", leaseMs, limit: 1_000, held: [], tools },
+      (_run, error) => {
+        throw error;
+      },
+    );
+    for (const one of claimed) {
+      if (one.kind !== "claimed" || one.snapshot.id !== runId) continue;
+      const definition = await engine.definitionOf(one.snapshot.definitionId, one.snapshot.definitionVersion);
+      const run = takeInHand(one.snapshot, definition);
+      if (run !== undefined) return run;
+    }
+    const [ready] =
+      await engine.sql`select from runs where id = ${runId} and ready_at is not null and lease_id is null`;
+    if (ready === undefined) break;
   }
   throw new Error(`run ${runId} was not ready to be claimed`);
 }
