@@ -96,11 +96,11 @@ export async function findDatabase(
   // Found where it runs, and started again, on its port, where it has ended by itself.
   let look: Promise<unknown> = Promise.resolve();
   const watching = setInterval(() => {
-    look = startEmbedded(folder).catch(() => undefined);
+    look = look.then(() => startEmbedded(folder)).catch(() => undefined);
   }, postgresWatchMs);
   const stop = async (): Promise<void> => {
     clearInterval(watching);
-    // One under way must not start again what is stopped here.
+    // One under way must not start again what is stopped here; they go one at a time, so the last is all of them.
     await look;
     await postgres.stop();
   };
