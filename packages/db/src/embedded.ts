@@ -12,6 +12,7 @@ import {
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { answers } from "./answers.ts";
 import { serverBinaries, type ServerBinaries } from "./embedded-binaries.ts";
 import { EmbeddedRefusal } from "./embedded-refusal.ts";
 import { giveToServerUser, runAsServerUser } from "./embedded-user.ts";
@@ -53,8 +54,7 @@ export async function startEmbedded({
     log(`Preparing a PostgreSQL cluster in ${cluster.home}`);
     await initialize(cluster);
   }
-  const reused = runningPid(cluster) !== undefined || !(await start(cluster, durable));
-  const { port, startedAt } = await whenReady(cluster);
+  const { port, startedAt, reused } = await findOrStart(cluster, durable);
   log(`PostgreSQL ${reused ? "still runs" : "runs"} on 127.0.0.1:${port}, data in ${cluster.home}`);
   const password = readFileSync(cluster.passwordFile, "utf8");
   return {
@@ -63,6 +63,18 @@ export async function startEmbedded({
     reused,
     stop: () => stopEmbedded(dataDir),
   };
+}
+
+async function findOrStart(cluster: Cluster, durable: boolean) {
+  for (const since = performance.now(); performance.now() - since < deadlineMs; await sleep(50)) {
+    const reused = runningPid(cluster) !== undefined || !(await start(cluster, durable));
+    const { port, startedAt } = await whenReady(cluster);
+    if (await answers(port)) return { port, startedAt, reused };
+  }
+  throw new EmbeddedRefusal(
+    "start_failed",
+    `PostgreSQL in ${cluster.home} runs but takes no connections; see ${cluster.logFile}`,
+  );
 }
 
 /** Stops the server of this folder in good order; nothing happens where none runs. */
