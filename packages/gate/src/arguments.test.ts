@@ -66,8 +66,14 @@ describe("checkArguments", () => {
     expect(checkArguments(makeTool({ schema }), argsText)).toEqual({
       kind: "valid",
       args: { a: "x", limit: 10 },
-      units: [],
+      units: [{ text: "demo" }],
     });
+  });
+
+  test("leaves the schema of an MCP tool to its server, and hands on the arguments untouched", () => {
+    const tool = makeTool({ server: "s", schema: z.object({ n: z.int() }) });
+    expect(checkArguments(tool, '{"n":"x","more":[1]}')).toMatchObject({ args: { n: "x", more: [1] } });
+    expect(checkArguments(tool, "nope")).toMatchObject({ kind: "invalid", path: "$" });
   });
 });
 
@@ -93,13 +99,13 @@ describe("units", () => {
     const argsText = JSON.stringify({ url: "a\tb\nc\r\n" });
     expect(checkArguments(byText, argsText)).toMatchObject({
       kind: "valid",
-      units: ["a\tb\nc\r\n"],
+      units: [{ text: "a\tb\nc\r\n" }],
     });
   });
 
   test("text that becomes no unit may hold any character", () => {
     const argsText = JSON.stringify({ url: "a", body: "\0\u001b" });
-    expect(checkArguments(byText, argsText)).toMatchObject({ kind: "valid", units: ["a"] });
+    expect(checkArguments(byText, argsText)).toMatchObject({ kind: "valid", units: [{ text: "a" }] });
   });
 
   test("the fault lies with the text that reached the unit, not with another", () => {
@@ -115,12 +121,55 @@ describe("units", () => {
   test.each([
     ["throws", throwing],
     ["answers with no list", (): never => JSON.parse('"x"') as never],
-    ["answers with other things than text", (): never => JSON.parse("[1]") as never],
+    ["answers with other things than units", (): never => JSON.parse("[1]") as never],
+    ["answers with units without a text", (): never => JSON.parse('[{"key":"a"}]') as never],
+    ["answers with odd keys", (): never => JSON.parse('[{"text":"a","key":1}]') as never],
+    ["answers with odd commands", (): never => JSON.parse('[{"text":"a","commands":["rm"]}]') as never],
+    ["answers with a denylist of bare names", (): never => JSON.parse('[{"text":"a","denylisted":["rm"]}]') as never],
+    ["answers with a refusal that says nothing", (): never => JSON.parse('{"kind":"refused"}') as never],
   ])("a tool whose units function %s leaves the units unknown", (_what, units) => {
     expect(checkArguments(makeTool({ units }), '{"a":"x"}')).toEqual({
       kind: "valid",
       args: { a: "x" },
       units: undefined,
     });
+  });
+
+  test("what cannot be taken apart within bounds is invalid, in the tool's words", () => {
+    const tool = makeTool({ units: () => ({ kind: "refused", problem: "the command has 9000 bytes" }) });
+    expect(checkArguments(tool, '{"a":"x"}')).toEqual({
+      kind: "invalid",
+      path: "$",
+      detail: "the command has 9000 bytes",
+    });
+  });
+
+  test.each([
+    ['{"path":"src/x","n":1}', "mcp_fs_demo src/x"],
+    ['{"n":1,"path":"src/x","other":"y"}', "mcp_fs_demo src/x"],
+    ['{"n":1}', "mcp_fs_demo"],
+    ['["x"]', "mcp_fs_demo"],
+    ['"x"', "mcp_fs_demo"],
+  ])("an MCP call with %s is known as %s", (argsText, text) => {
+    expect(checkArguments(makeTool({ server: "fs" }), argsText)).toMatchObject({ units: [{ text }] });
+    expect(checkArguments(makeTool({ server: "fs", name: "mcp_fs_demo" }), argsText)).toMatchObject({
+      units: [{ text }],
+    });
+  });
+
+  test("which text of an MCP call is the first is for its schema to say, not for the model", () => {
+    const tool = makeTool({ server: "fs", schema: z.object({ path: z.string(), mode: z.string() }) });
+    for (const argsText of [
+      '{"mode":"r","path":"/etc/a"}',
+      '{"x":"src/a","mode":"r","path":"/etc/a"}',
+      '{"1":"a","path":"/etc/a"}',
+    ])
+      expect(checkArguments(tool, argsText)).toMatchObject({ units: [{ text: "mcp_fs_demo /etc/a" }] });
+  });
+
+  test("AZ19: an MCP call is invalid where its first text holds a control character", () => {
+    const tool = makeTool({ server: "fs" });
+    expect(checkArguments(tool, JSON.stringify({ path: "a\0b" }))).toMatchObject({ path: "$.path" });
+    expect(checkArguments(tool, JSON.stringify({ path: "a", body: "\u001b" }))).toMatchObject({ kind: "valid" });
   });
 });

@@ -1,6 +1,8 @@
 import type * as z from "zod";
 import { parseArguments } from "./canonical.ts";
+import { type ReadUnits, readUnits } from "./read-units.ts";
 import type { ToolFacts } from "./types.ts";
+import type { Unit } from "./unit.ts";
 
 /** Any control character but tab, LF and CR. */
 const controlCharacter = /(?![\t\n\r])\p{Cc}/u;
@@ -13,21 +15,23 @@ export type CheckedArguments =
   | {
       readonly kind: "valid";
       readonly args: unknown;
-      /** Undefined where the tool's `units` threw: nobody can say what the call touches. */
-      readonly units: readonly string[] | undefined;
+      /** Undefined where the tool's `units` failed: nobody can say what the call touches. */
+      readonly units: readonly Unit[] | undefined;
     }
   | { readonly kind: "invalid"; readonly path: string; readonly detail: string };
 
 /**
- * Checks the arguments of a call against the tool's schema and its units against control
- * characters. `path` is where the first fault lies, from the root `$`; `detail` tells the
- * model of all of them. Without a tool only size, JSON and depth are checked. Never throws.
+ * Checks the arguments of a call against the tool's schema and its units against their bounds and
+ * control characters. `path` is where the first fault lies, from the root `$`; `detail` tells the
+ * model of all of them. Without a tool only size, JSON and depth are checked, and the schema of a
+ * tool from an MCP server is left to the server. Never throws.
  */
 export function checkArguments(tool: ToolFacts | undefined, argsText: string): CheckedArguments {
   const json = parseArguments(argsText);
   if (json.kind === "refused") return { kind: "invalid", path: "$", detail: json.problem };
   if (tool === undefined) return { kind: "valid", args: json.value, units: [] };
 
+  if (tool.server !== undefined) return checkUnits(json.value, json.value, readUnits(tool, json.value));
   let checked: z.ZodSafeParseResult<unknown>;
   try {
     checked = tool.schema.safeParse(json.value);
@@ -37,28 +41,22 @@ export function checkArguments(tool: ToolFacts | undefined, argsText: string): C
   }
   if (!checked.success) return refuseIssues(checked.error.issues);
 
-  const args = checked.data;
-  const units = unitsOf(tool, args);
-  const path = findControl(json.value, units);
+  return checkUnits(json.value, checked.data, readUnits(tool, checked.data));
+}
+
+/** `written` are the arguments as the model sent them, `args` as the schema made them. */
+function checkUnits(written: unknown, args: unknown, read: ReadUnits): CheckedArguments {
+  if (read.kind === "refused") return { kind: "invalid", path: "$", detail: read.problem };
+  const units = read.kind === "units" ? read.units : undefined;
+  const path = findControl(
+    written,
+    units?.map(({ text }) => text),
+  );
   if (path !== undefined) {
     const detail = `${path}: contains a control character other than tab, line feed and carriage return`;
     return { kind: "invalid", path, detail };
   }
   return { kind: "valid", args, units };
-}
-
-function unitsOf(tool: ToolFacts, args: unknown): readonly string[] | undefined {
-  if (tool.units === undefined) return [];
-  try {
-    const units: unknown = tool.units(args);
-    return isTexts(units) ? units : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function isTexts(units: unknown): units is readonly string[] {
-  return Array.isArray(units) && units.every((unit) => typeof unit === "string");
 }
 
 function hasControl(text: string): boolean {

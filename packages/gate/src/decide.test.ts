@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { hashArguments } from "./canonical.ts";
 import { decide } from "./decide.ts";
+import type { LayerPolicy } from "./rule.ts";
 import { makeCall, makePolicy, now } from "./testing/make-call.ts";
 import type { KillSwitch, Policy, ProposedCall, ToolFacts } from "./types.ts";
 
@@ -15,6 +16,13 @@ function throwing(): never {
 function denialOf(argsText: string): Partial<Policy> {
   return { denials: [{ approvalId: "apr-1", tool: "demo", argsHash: hashArguments(argsText) }] };
 }
+
+const sudo = { text: "sudo ls", denylisted: [{ name: "sudo", reason: "becomes another user" }] };
+const yolo: Partial<Policy> = { layers: { run: { dial: { level: "high" }, approvalPolicy: { level: "none" } } } };
+const twoOptions = () => [
+  { id: "a", label: "One" },
+  { id: "b", label: "Two" },
+];
 
 type Case = readonly [tool: Partial<ToolFacts>, policy: Partial<Policy>, verdict: string, row: string, reason: string];
 
@@ -37,10 +45,53 @@ const cases: readonly Case[] = [
     "capability_denied:mail.send",
   ],
   [{}, denialOf('{ "a": "x" }'), "deny", "8", "already_denied:apr-1"],
+  [{ units: () => [sudo] }, {}, "deny", "7", "denylist:sudo"],
+  [{ units: () => [sudo] }, { layers: { run: { dial: { level: "high" } } } }, "deny", "7", "denylist:sudo"],
+  [{ units: () => [sudo] }, { denylistSoftened: new Set(["sudo"]) }, "ask", "7", "denylist:sudo"],
+  [
+    { units: () => [sudo], needsApproval: false },
+    { denylistSoftened: new Set(["other"]) },
+    "deny",
+    "7",
+    "denylist:sudo",
+  ],
+  [{ options: twoOptions }, {}, "pick", "9", "needs_selection"],
+  [{ options: twoOptions }, yolo, "pick", "9", "needs_selection"],
+  [{ options: twoOptions, tier: "read" }, { bindings: new Map([["other", "a"]]) }, "pick", "9", "needs_selection"],
+  [{ options: twoOptions, tier: "read" }, { bindings: new Map([["demo", "gone"]]) }, "pick", "9", "needs_selection"],
+  [
+    { options: twoOptions, role: "analyze:image" },
+    { canAnybodyAnswer: false, unattended: "deny" },
+    "deny",
+    "9",
+    "selection_unbound:analyze:image",
+  ],
+  [{ options: twoOptions }, { canAnybodyAnswer: false, unattended: "park" }, "pick", "9", "needs_selection"],
+  [{ safety: () => "outside_root", tier: "read" }, {}, "ask", "11", "safety:outside_root"],
+  [{ safety: () => "outside_root" }, yolo, "ask", "11", "safety:outside_root"],
+  [{ safety: throwing, tier: "read" }, {}, "ask", "11", "safety:error"],
+  [{ safety: () => undefined, tier: "read" }, {}, "allow", "21", "dial:read-only"],
+  [{ tier: "read", server: "s" }, {}, "ask", "12", "definition_changed"],
+  [{ tier: "read" }, { pins: new Map([["demo", "h"]]) }, "ask", "12", "definition_changed"],
+  [{ tier: "read" }, { unreadable: true }, "ask", "13", "policy_unreadable"],
   [{ alwaysGate: true }, {}, "ask", "10", "always_gate"],
   [{}, { layers: { run: { approvalPolicy: { level: "all" } } } }, "ask", "13", "policy_all"],
   [{}, { layers: { workspace: { dial: { level: "none" } } } }, "ask", "13", "dial_none"],
   [{ units: throwing, needsApproval: false }, {}, "ask", "14", "uninspectable:units_error"],
+  [{ units: throwing }, yolo, "ask", "14", "uninspectable:units_error"],
+  [{ options: throwing, tier: "read" }, {}, "ask", "14", "uninspectable:options_error"],
+  [{ options: twoOptions, role: throwing, tier: "read" }, {}, "ask", "14", "uninspectable:options_error"],
+  [{ units: () => ["a\u200bb"], tier: "read" }, {}, "ask", "14", "uninspectable:hidden_character"],
+  [{ units: () => ["\u0440aypal.com"], tier: "read" }, yolo, "ask", "14", "uninspectable:confusable"],
+  [{ units: () => [{ text: "sh x", unkeyable: "interpreter" }] }, yolo, "ask", "14", "uninspectable:interpreter"],
+  [
+    { options: twoOptions, needsApproval: true },
+    { bindings: new Map([["demo", "a"]]) },
+    "allow",
+    "15",
+    "companion:demo",
+  ],
+  [{ options: () => [], tier: "read" }, {}, "allow", "21", "dial:read-only"],
   [{ needsApproval: true }, {}, "ask", "19", "needs_approval"],
   [{ needsApproval: () => true }, {}, "ask", "19", "needs_approval"],
   [{ needsApproval: throwing, tier: "read" }, {}, "ask", "19", "needs_approval_error"],
@@ -62,7 +113,7 @@ const cases: readonly Case[] = [
   [{ risk: "low" }, {}, "ask", "24", "above_dial:low"],
   [{ tier: throwing }, {}, "ask", "24", "above_dial:unknown"],
   [{ tier: "read", risk: throwing }, {}, "ask", "24", "above_dial:unknown"],
-  [{}, { layers: { run: { dial: { level: "high" } } } }, "ask", "24", "above_dial:unknown"],
+  [{}, { layers: { run: { dial: { level: "high" } } } }, "allow", "23", "yolo@run"],
   [{ needsApproval: false }, { layers: { run: { dial: { level: "read-only" } } } }, "ask", "24", "above_dial:unknown"],
   [{}, { canAnybodyAnswer: false, unattended: "deny" }, "deny", "afterwards", "no_approver"],
   [{}, { canAnybodyAnswer: false, unattended: "park" }, "ask", "24", "above_dial:unknown"],
@@ -83,8 +134,14 @@ describe("row 1", () => {
     ];
     for (const server of [{}, { server: "s" }]) {
       const call = makeCall({ tier: "read", ...server });
-      expect(decide(call, makePolicy({ kills }), now).verdict).toBe("allow");
+      expect(decide(call, makePolicy({ kills }), now).row).not.toBe("1b");
     }
+  });
+
+  test("AZ25: a switch under a tool's former name still reaches it", () => {
+    const kills: KillSwitch[] = [{ scope: "tool", name: "former" }];
+    const call = makeCall({ tier: "read", aliases: ["former"] });
+    expect(decide(call, makePolicy({ kills }), now).row).toBe("1b");
   });
 
   test("the widest of several switches is named", () => {
@@ -139,6 +196,32 @@ describe("row 8", () => {
     const policy = makePolicy(denialOf('{"a":"é","n":100}'));
     const call = makeCall({ schema, tier: "read" }, String.raw`{"n":1e2, "a":"\u00e9"}`);
     expect(decide(call, policy, now).reason).toBe("already_denied:apr-1");
+  });
+
+  test("AZ49: so is one with arguments beside it that the schema strips", () => {
+    const call = makeCall({ tier: "read" }, '{"why":"once more","a":"x"}');
+    expect(decide(call, makePolicy(denialOf('{"a":"x"}')), now).reason).toBe("already_denied:apr-1");
+  });
+});
+
+describe("AZ21", () => {
+  const outside: Partial<ToolFacts> = { units: () => ["ls /tmp"], safety: () => "outside_root" };
+  const entries = [{ kind: "unit", unit: "ls /tmp" }] as const;
+  const target = { kind: "tool", name: "demo" } as const;
+
+  test.each([
+    ["an allow", { rules: [{ id: "r", target, mode: "allow" }] }],
+    ["an allowlist", { rules: [{ id: "r", target, mode: "allowlist", entries }] }],
+    ["what was remembered", { rules: [{ id: "r", target, mode: "allow", remembered: true, entries }] }],
+    ["yolo", yolo.layers?.run ?? {}],
+    ["no approval policy", { approvalPolicy: { level: "none" } }],
+  ] satisfies [string, LayerPolicy][])("%s opens one gate, not the one at the edge of the root", (_what, layer) => {
+    for (const scope of ["run", "definition", "workspace", "app"]) {
+      const policy = makePolicy({ layers: { [scope]: layer } });
+      expect(decide(makeCall({ ...outside, safety: () => undefined }), policy, now).verdict).toBe("allow");
+      const verdict = decide(makeCall(outside), policy, now);
+      expect(verdict).toMatchObject({ verdict: "ask", row: "11", reason: "safety:outside_root" });
+    }
   });
 });
 

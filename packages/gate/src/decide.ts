@@ -1,39 +1,7 @@
-import { type Facts, gatherFacts, type Row } from "./facts.ts";
-import { askAlwaysGated, askByStrictPolicy, askUninspectable } from "./rows/floors.ts";
-import { allowWithinDial, allowWithoutDial, askAboveDial, askByNeed, askByRule } from "./rows/modes.ts";
-import {
-  allowNeverGated,
-  denyByRule,
-  denyKilledTool,
-  denyMissingCapability,
-  denyRepeatOfDenied,
-  denyToolTurnedOff,
-  denyUnofferedTool,
-  holdKilledRun,
-  refuseInvalidArguments,
-} from "./rows/refuse.ts";
+import { type Facts, gatherFacts } from "./facts.ts";
+import { floors, table } from "./table.ts";
+import { askAboveDial } from "./rows/dial.ts";
 import type { Policy, ProposedCall, Verdict } from "./types.ts";
-
-/** Rows 10 to 14: they ask under every dial, and a card must have shown each that holds. */
-const floors: readonly Row[] = [askAlwaysGated, askByStrictPolicy, askUninspectable];
-
-/** The decision table, in order. */
-const table: readonly Row[] = [
-  holdKilledRun,
-  denyKilledTool,
-  refuseInvalidArguments,
-  denyUnofferedTool,
-  denyToolTurnedOff,
-  allowNeverGated,
-  denyMissingCapability,
-  denyByRule,
-  denyRepeatOfDenied,
-  ...floors,
-  askByRule,
-  askByNeed,
-  allowWithoutDial,
-  allowWithinDial,
-];
 
 /**
  * The gate: what happens with a tool call under a policy, now. The first row of the table
@@ -42,17 +10,22 @@ const table: readonly Row[] = [
  * wrote and whatever the tool's functions do.
  */
 export function decide(call: ProposedCall, policy: Policy, now: Date): Verdict {
-  const facts = gatherFacts(call, policy, now);
+  return settle(gatherFacts(call, policy, now));
+}
+
+/** The verdict on facts that are gathered already. */
+export function settle(facts: Facts): Verdict {
+  const { call, policy, checked } = facts;
   const verdict = settleUnanswerable(addFloorReasons(matchFirst(facts), facts), policy);
-  const isKillSwitch = verdict.row === "1a" || verdict.row === "1b";
-  return !isKillSwitch && call.tool !== undefined && facts.checked.kind === "valid"
-    ? { ...verdict, args: facts.checked.args }
-    : verdict;
+  if (verdict.row === "1a" || verdict.row === "1b" || call.tool === undefined || checked.kind !== "valid") {
+    return verdict;
+  }
+  return { ...verdict, args: checked.args };
 }
 
 /** Row 24 is what remains. */
 function matchFirst(facts: Facts): Verdict {
-  for (const row of table) {
+  for (const { row } of table) {
     const verdict = row(facts);
     if (verdict !== undefined) return verdict;
   }
@@ -70,11 +43,9 @@ function settleUnanswerable(verdict: Verdict, policy: Policy): Verdict {
   const isQuestion = verdict.verdict === "ask" || verdict.verdict === "pick";
   if (!isQuestion || policy.canAnybodyAnswer || policy.unattended === "park") return verdict;
   const { row, reason } = verdict;
-  return {
-    ...verdict,
-    verdict: "deny",
-    row: "afterwards",
-    reason: "no_approver",
-    unasked: { row, reason },
-  };
+  const denied =
+    verdict.verdict === "pick"
+      ? ({ row: "9", reason: `selection_unbound:${verdict.role}` } as const)
+      : ({ row: "afterwards", reason: "no_approver" } as const);
+  return { ...verdict, verdict: "deny", ...denied, unasked: { row, reason } };
 }

@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { decide } from "./decide.ts";
 import { layerOrder } from "./layers.ts";
 import { makeCall, makePolicy, now } from "./testing/make-call.ts";
-import type { LayerName, LayerPolicy, Mode, Rule, RuleTarget, ToolFacts } from "./types.ts";
+import type { LayerName, LayerPolicy, Mode, Rule, RuleTarget } from "./rule.ts";
+import type { ToolFacts } from "./types.ts";
 
 const onTool: RuleTarget = { kind: "tool", name: "demo" };
 const onFamily: RuleTarget = { kind: "family", name: "file" };
@@ -17,29 +18,32 @@ function reasonUnder(
   layers: Partial<Record<LayerName, LayerPolicy>>,
   tool: Partial<ToolFacts> = { tier: "read", family: "file", server: "s" },
 ): string {
-  return decide(makeCall(tool), makePolicy({ layers }), now).reason;
+  const call = { ...makeCall(tool), definitionHash: "pinned" };
+  return decide(call, makePolicy({ layers, pins: new Map([["demo", "pinned"]]) }), now).reason;
 }
 
 const kinds: readonly (readonly [string, Partial<ToolFacts>, string])[] = [
-  ["a read", { tier: "read" }, "dial:read-only"],
-  ["a reversible edit", { tier: "write", needsApproval: false }, "needs_no_approval"],
-  ["an outbound tool", { tier: "write", needsApproval: true }, "needs_approval"],
-  ["a tool that says nothing", {}, "above_dial:unknown"],
-  ["a file tool", { tier: "read", family: "file" }, "dial:read-only"],
-  ["an MCP tool", { tier: "read", server: "s" }, "dial:read-only"],
-  ["a tool that always asks", { tier: "read", alwaysGate: true }, "always_gate"],
+  ["a read", { tier: "read" }, "demo"],
+  ["a reversible edit", { tier: "write", needsApproval: false }, "demo"],
+  ["an outbound tool", { tier: "write", needsApproval: true }, "demo"],
+  ["a tool that says nothing", {}, "demo"],
+  ["a file tool", { tier: "read", family: "file", units: () => ["a.txt"] }, "a.txt"],
+  ["an MCP tool", { tier: "read", server: "s" }, "mcp_s_demo x"],
+  ["a tool that always asks", { tier: "read", alwaysGate: true }, "demo"],
 ];
 
 describe.each(layerOrder)("AZ27: a rule at the %s layer", (layer) => {
-  test.each(kinds)("reaches %s", (_what, tool, unruled) => {
-    const under = (mode: Mode) => reasonUnder({ [layer]: { rules: [rule(onTool, mode)] } }, tool);
+  test.each(kinds)("reaches %s", (_what, tool, unit) => {
+    const under = (one: Rule) => reasonUnder({ [layer]: { rules: [one] } }, tool);
     const floor = tool.alwaysGate ? "always_gate" : undefined;
-    expect(under("off")).toBe(`tool_off@${layer}`);
-    expect(under("deny")).toBe(`denied_by_rule:tool-deny@${layer}`);
-    expect(under("ask")).toBe(floor ?? `mode_ask@${layer}`);
-    expect(under("allowlist")).toBe(floor ?? "allowlist_miss:demo");
-    // An allow never makes a call ask more than no rule would.
-    expect(under("allow")).toBe(unruled);
+    const listed = (text: string): Rule => ({ ...rule(onTool, "allowlist"), entries: [{ kind: "unit", unit: text }] });
+    expect(under(rule(onTool, "off"))).toBe(`tool_off@${layer}`);
+    expect(under(rule(onTool, "deny"))).toBe(`denied_by_rule:tool-deny@${layer}`);
+    expect(under(rule(onTool, "ask"))).toBe(floor ?? `mode_ask@${layer}`);
+    expect(under(rule(onTool, "allowlist"))).toBe(floor ?? `allowlist_miss:${unit}`);
+    expect(under(listed("another"))).toBe(floor ?? `allowlist_miss:${unit}`);
+    expect(under(listed(unit))).toBe(floor ?? `allowlist:${unit}@${layer}`);
+    expect(under(rule(onTool, "allow"))).toBe(floor ?? `mode_allow@${layer}`);
   });
 
   test("says nothing of a tool that it does not name", () => {
@@ -115,6 +119,21 @@ describe("across layers", () => {
     expect(under("ask", "ask")).toBe("ask_locked@workspace");
     expect(under("off", "ask")).toBe("tool_off@run");
     expect(under("ask", "allow")).toBe("mode_ask@run");
-    expect(under("allow", "allowlist")).toBe("allowlist_miss:demo");
+    expect(under("allow", "allowlist")).toBe("allowlist_miss:mcp_s_demo x");
   });
+});
+
+test("what was to run unasked for a while asks again afterwards, also where approvals were turned off with it", () => {
+  const expiresAt = (ms: number) => new Date(now.getTime() + ms);
+  const rowWith = (ms: number, level: "none" | "all") =>
+    decide(
+      makeCall({ needsApproval: true }),
+      makePolicy({
+        layers: { run: { dial: { level: "high", expiresAt: expiresAt(ms) }, approvalPolicy: { level } } },
+      }),
+      now,
+    );
+  expect(rowWith(1, "none")).toMatchObject({ verdict: "allow" });
+  expect(rowWith(0, "none")).toMatchObject({ verdict: "ask", row: "19" });
+  expect(rowWith(0, "all")).toMatchObject({ verdict: "ask", reason: "policy_all" });
 });

@@ -1,24 +1,12 @@
-import type {
-  ApprovalPolicy,
-  DialLevel,
-  LayerName,
-  LayerPolicy,
-  Mode,
-  Policy,
-  Risk,
-  Rule,
-  Tier,
-  ToolFacts,
-} from "./types.ts";
+import type { ApprovalPolicy, Dial, DialLevel, LayerName, LayerPolicy } from "./rule.ts";
+import type { Policy, Risk, Tier } from "./types.ts";
 
 /** Most specific first: across layers the first that says something wins. */
 export const layerOrder: readonly LayerName[] = ["run", "definition", "workspace", "app"];
 
-const modesByTightness: readonly Mode[] = ["allow", "allowlist", "ask", "off", "deny"];
 const policiesByTightness: readonly ApprovalPolicy[] = ["none", "outbound", "all"];
-const targetsBySpecificity = ["everything", "family", "server", "tool"] as const;
 
-/** What a layer says about a tool, and whether inner layers may only tighten it. */
+/** What a layer says, and whether inner layers may only tighten it. */
 export interface Entry<T> {
   readonly layer: LayerName;
   readonly value: T;
@@ -26,34 +14,27 @@ export interface Entry<T> {
 }
 
 /**
- * The entry that holds: of the innermost layer that says something, tightened by every
- * locked entry of a layer further out. Undefined where no layer says anything.
+ * The entry that holds: the first, tightened by every locked one that follows. Of equals the locked one holds, since
+ * nothing inside can loosen it. Undefined where there are none.
  */
-function effectiveEntry<T>(entries: readonly Entry<T>[], byTightness: readonly T[]): Entry<T> | undefined {
-  return entries.reduce<Entry<T> | undefined>((held, entry) => {
+export function tightestOf<T, E extends Entry<T>>(entries: readonly E[], byTightness: readonly T[]): E | undefined {
+  return entries.reduce<E | undefined>((held, entry) => {
     if (held === undefined) return entry;
-    // Of equals the locked entry holds: it is the one that nothing inside can loosen.
     const isAsTight = byTightness.indexOf(entry.value) >= byTightness.indexOf(held.value);
     return entry.isLocked && isAsTight ? entry : held;
   }, undefined);
 }
 
-/** The mode that the rules set for a tool, and where it stands. Undefined: the dial decides. */
-export function effectiveMode(tool: ToolFacts, policy: Policy): Entry<Mode> | undefined {
-  const entries = entriesOf(policy, (layer) => {
-    const rule = mostSpecificRule(tool, layer.rules ?? []);
-    return rule && { value: rule.mode, isLocked: rule.locked === true };
+/**
+ * The approval policy that holds; `outbound` where no layer sets one. A `none` beside a dial that has expired was for as
+ * long as the dial, and ends with it: otherwise more would run unasked afterwards than before.
+ */
+export function effectiveApprovalPolicy(policy: Policy, now: Date): ApprovalPolicy {
+  const entries = entriesOf(policy, ({ approvalPolicy: set, dial }) => {
+    const isOver = set?.level === "none" && isExpired(dial, now);
+    return set === undefined || isOver ? undefined : { value: set.level, isLocked: set.locked === true };
   });
-  return effectiveEntry(entries, modesByTightness);
-}
-
-/** The approval policy that holds; `outbound` where no layer sets one. */
-export function effectiveApprovalPolicy(policy: Policy): ApprovalPolicy {
-  const entries = entriesOf(
-    policy,
-    ({ approvalPolicy: set }) => set && { value: set.level, isLocked: set.locked === true },
-  );
-  return effectiveEntry(entries, policiesByTightness)?.value ?? "outbound";
+  return tightestOf(entries, policiesByTightness)?.value ?? "outbound";
 }
 
 /**
@@ -61,12 +42,17 @@ export function effectiveApprovalPolicy(policy: Policy): ApprovalPolicy {
  * locked one further out (a dial of risks and a dial of tiers have no common order, so none of
  * them stands for the others). Empty where no layer sets an unexpired dial.
  */
-export function effectiveDials(policy: Policy, now: Date): readonly DialLevel[] {
+export function effectiveDials(policy: Policy, now: Date): readonly Entry<DialLevel>[] {
   const entries = entriesOf(policy, ({ dial }) => {
-    const isExpired = dial?.expiresAt !== undefined && dial.expiresAt <= now;
-    return dial === undefined || isExpired ? undefined : { value: dial.level, isLocked: dial.locked === true };
+    return dial === undefined || isExpired(dial, now)
+      ? undefined
+      : { value: dial.level, isLocked: dial.locked === true };
   });
-  return entries.filter((entry, index) => index === 0 || entry.isLocked).map((entry) => entry.value);
+  return entries.filter((entry, index) => index === 0 || entry.isLocked);
+}
+
+function isExpired(dial: Dial | undefined, now: Date): boolean {
+  return dial?.expiresAt !== undefined && dial.expiresAt <= now;
 }
 
 /** Whether a dial lets a call run unasked. */
@@ -85,31 +71,6 @@ export function isWithinDial(level: DialLevel, tier: Tier, risk: Risk): boolean 
     case "write":
       return tier === "read" || tier === "write";
   }
-}
-
-/** The rules that name a tool: by its name, its server, one of its families, or everything. */
-export function rulesFor(tool: ToolFacts, rules: readonly Rule[]): readonly Rule[] {
-  return rules.filter(({ target }) => {
-    switch (target.kind) {
-      case "tool":
-        return target.name === tool.name;
-      case "server":
-        return target.name === tool.server;
-      case "family":
-        return target.name === tool.family || (target.name === "mcp" && tool.server !== undefined);
-      case "everything":
-        return true;
-    }
-  });
-}
-
-/** Of two rules with equally specific targets the tighter one. */
-function mostSpecificRule(tool: ToolFacts, rules: readonly Rule[]): Rule | undefined {
-  return rulesFor(tool, rules).toSorted(
-    (a, b) =>
-      targetsBySpecificity.indexOf(b.target.kind) - targetsBySpecificity.indexOf(a.target.kind) ||
-      modesByTightness.indexOf(b.mode) - modesByTightness.indexOf(a.mode),
-  )[0];
 }
 
 function entriesOf<T>(

@@ -2,8 +2,9 @@ import { describe, expect, test } from "vitest";
 import { hashArguments } from "./canonical.ts";
 import { decide } from "./decide.ts";
 import { codeOfVerdict, resultCodes, textOfVerdict } from "./result-codes.ts";
+import type { Rule } from "./rule.ts";
 import { makeCall, makePolicy, now } from "./testing/make-call.ts";
-import type { KillSwitch, Policy, Rule, Verdict } from "./types.ts";
+import type { KillSwitch, Policy, Verdict } from "./types.ts";
 
 const argsHash = hashArguments('{"a":"x"}');
 const killTool: KillSwitch = { scope: "tool", name: "demo" };
@@ -38,6 +39,23 @@ describe("result codes", () => {
     const verdict = decide(makeCall({ requires: ["mail.send"] }), makePolicy(), now);
     expect(codeOfVerdict(verdict)).toBe("capability_denied");
     expect(textOfVerdict(verdict, "demo")).toBe("capability denied: mail.send");
+  });
+
+  test("what is on the denylist is told by what it does", () => {
+    const denylisted = [{ name: "rm-home", reason: "deletes a home folder" }];
+    const call = makeCall({ units: () => [{ text: "rm -r ~", denylisted }] });
+    const verdict = decide(call, makePolicy(), now);
+    expect(codeOfVerdict(verdict)).toBe("policy_denied");
+    expect(textOfVerdict(verdict, "demo")).toBe(
+      'denied by policy: this call of "demo" deletes a home folder; find another way',
+    );
+  });
+
+  test("a choice that nobody can make is told by what would have to be bound", () => {
+    const call = makeCall({ options: () => [{ id: "a", label: "A" }], role: "analyze:image" });
+    const verdict = decide(call, makePolicy({ unattended: "deny", canAnybodyAnswer: false }), now);
+    expect(codeOfVerdict(verdict)).toBe("no_approver");
+    expect(textOfVerdict(verdict, "demo")).toContain("needs an option for analyze:image");
   });
 
   test("invalid arguments are told in full", () => {

@@ -40,6 +40,8 @@ export function codeOfVerdict(verdict: Verdict): ResultCode | undefined {
       return "capability_denied";
     case "8":
       return "already_denied";
+    // A choice that nobody was bound to and nobody can make.
+    case "9":
     case "afterwards":
       return "no_approver";
     default:
@@ -69,8 +71,12 @@ export function textOfVerdict(verdict: Verdict, toolName: string): string | unde
     case "already_denied":
       return `a person already denied this same call of ${tool} in this run; do not repeat it`;
     case "no_approver":
+      if (verdict.row === "9")
+        return `${tool} needs an option for ${verdict.role ?? "it"}, and nobody can pick one here; it works once one is bound to that role`;
       return `${tool} needs a person's approval here, and nobody can give it`;
     default:
+      if (verdict.row === "7")
+        return `denied by policy: this call of ${tool} ${verdict.detail ?? "does what no call may"}; find another way`;
       return `denied by policy: this call of ${tool} is not permitted`;
   }
 }

@@ -32,6 +32,17 @@ export function approvalNeedOf(tool: ToolFacts, args: unknown): ApprovalNeed {
   return needed === false ? "no" : "error";
 }
 
+/** The danger that a tool's `safety` names, `error` where it throws or answers with something else. */
+export function dangerOf(tool: ToolFacts, args: unknown): string | undefined {
+  if (tool.safety === undefined) return undefined;
+  try {
+    const danger: unknown = tool.safety(args);
+    return danger === undefined || (typeof danger === "string" && danger !== "") ? danger : "error";
+  } catch {
+    return "error";
+  }
+}
+
 /** A throw comes back as undefined, which none of the callers takes for an answer. */
 function evaluate(declared: unknown, args: unknown): unknown {
   if (!isFromArgs(declared)) return declared;

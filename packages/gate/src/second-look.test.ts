@@ -49,6 +49,38 @@ describe("meetsSecondLook", () => {
     expect(meetsSecondLook(verdict, approved)).toBe(false);
   });
 
+  test("an option picked before everybody left still counts", () => {
+    const picker = makeCall({ options: () => [{ id: "a", label: "A" }] });
+    const verdict = decide(picker, makePolicy({ unattended: "deny", canAnybodyAnswer: false }), now);
+    expect(verdict).toMatchObject({ verdict: "deny", row: "9" });
+    expect(meetsSecondLook(verdict, approved)).toBe(true);
+    expect(meetsSecondLook(verdict, notApproved)).toBe(false);
+  });
+
+  test("a pick shows and needs every reason that holds under any policy, too", () => {
+    const picker = makeCall({
+      options: () => [{ id: "a", label: "A" }],
+      alwaysGate: true,
+      safety: () => "outside_root",
+    });
+    const verdict = decide(picker, makePolicy(), now);
+    expect(verdict).toMatchObject({ verdict: "pick", floorReasons: ["always_gate", "safety:outside_root"] });
+    expect(meetsSecondLook(verdict, { approved: true, shownReasons: ["always_gate"] })).toBe(false);
+  });
+
+  test("a softened denial must have been shown", () => {
+    const units = () => [{ text: "sudo ls", denylisted: [{ name: "sudo", reason: "becomes root" }] }];
+    const verdict = decide(makeCall({ units }), makePolicy({ denylistSoftened: new Set(["sudo"]) }), now);
+    expect(meetsSecondLook(verdict, approved)).toBe(false);
+    expect(meetsSecondLook(verdict, { approved: true, shownReasons: ["denylist:sudo"] })).toBe(true);
+  });
+
+  test("a changed definition is a new reason", () => {
+    const call = { ...makeCall({ tier: "read" }), definitionHash: "h2" };
+    const verdict = decide(call, makePolicy({ pins: new Map([["demo", "h1"]]) }), now);
+    expect(meetsSecondLook(verdict, approved)).toBe(false);
+  });
+
   test("an approval given before everybody left still counts", () => {
     const nobody: Partial<Policy> = { unattended: "deny", canAnybodyAnswer: false };
     const verdict = decide(makeCall(), makePolicy(nobody), now);

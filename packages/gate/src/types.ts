@@ -1,13 +1,9 @@
 import type * as z from "zod";
+import type { LayerName, LayerPolicy } from "./rule.ts";
+import type { Units } from "./unit.ts";
 
 export type Tier = "read" | "write" | "exec";
 export type Risk = "read-only" | "low" | "high" | "unknown";
-export type Mode = "off" | "deny" | "ask" | "allowlist" | "allow";
-export type ApprovalPolicy = "none" | "outbound" | "all";
-export type DialLevel = "none" | "read-only" | "low" | "high" | "read" | "write";
-
-/** The layers of a policy; `layerOrder` in layers.ts lists them most specific first. */
-export type LayerName = "run" | "definition" | "workspace" | "app";
 
 /**
  * A function of the parsed arguments. Written as a method so that a tool whose
@@ -22,6 +18,8 @@ export type FromArgs<T> = { of(args: unknown): T }["of"];
  */
 export interface ToolFacts {
   readonly name: string;
+  /** Former names: what denies, asks or turns off one of them still reaches the tool, what allows one does not. */
+  readonly aliases?: readonly string[];
   readonly description: string;
   readonly schema: z.ZodType;
   /** The family that rules may name: file, shell, web, task, subagent … */
@@ -38,13 +36,33 @@ export interface ToolFacts {
   readonly needsApproval?: boolean | FromArgs<boolean>;
   /** Asks under every policy and every dial. */
   readonly alwaysGate?: boolean;
-  /**
-   * What exactly a call touches (hosts, paths, addresses), each as the model wrote it:
-   * text that was cleaned up first hides the characters that the gate looks for.
-   */
-  readonly units?: FromArgs<readonly string[]>;
+  /** The name of a danger in the arguments (`outside_root`), which asks even under yolo. Thrown: asks. */
+  readonly safety?: FromArgs<string | undefined>;
+  /** Which one it is to be: the call runs with an option that a person picked or that is bound to `role`. None: no choice. */
+  readonly options?: FromArgs<readonly Option[]>;
+  /** What the option is for (`analyze:image`); bindings go by it. Absent: the tool's name. */
+  readonly role?: string | FromArgs<string>;
+  /** What exactly a call touches: commands, hosts, paths, addresses. */
+  readonly units?: FromArgs<Units>;
   /** A question to a person, never a permission: only rows 1 to 4 apply. */
   readonly neverGated?: true;
+}
+
+/** A row of a picker. */
+export interface Option {
+  readonly id: string;
+  readonly label: string;
+  readonly detail?: string;
+}
+
+/**
+ * What the classifier said of a call's arguments, of unknown risk until then. `unavailable`: it failed, or answered with
+ * something else. One of other arguments counts for nothing.
+ */
+export interface Classified {
+  readonly level: "read-only" | "low" | "high" | "unavailable";
+  /** Of `hashArguments`. */
+  readonly argsHash: string;
 }
 
 /** A call as the model asked for it. `tool` is undefined where nothing of that name is registered. */
@@ -53,33 +71,11 @@ export interface ProposedCall {
   readonly name: string;
   /** The model's arguments, the exact JSON text. */
   readonly argsText: string;
-}
-
-export type RuleTarget =
-  | { readonly kind: "tool"; readonly name: string }
-  | { readonly kind: "server"; readonly name: string }
-  | { readonly kind: "family"; readonly name: string }
-  | { readonly kind: "everything" };
-
-/** A stored answer for later calls. `locked`: inner layers may only tighten it. */
-export interface Rule {
-  readonly id: string;
-  readonly target: RuleTarget;
-  readonly mode: Mode;
-  readonly locked?: boolean;
-}
-
-/** What runs unasked. From `expiresAt` on the dial says nothing. */
-export interface Dial {
-  readonly level: DialLevel;
-  readonly expiresAt?: Date;
-  readonly locked?: boolean;
-}
-
-export interface LayerPolicy {
-  readonly rules?: readonly Rule[];
-  readonly dial?: Dial;
-  readonly approvalPolicy?: { readonly level: ApprovalPolicy; readonly locked?: boolean };
+  /** Of the tool as it is registered now, as `hashDefinition` has it. */
+  readonly definitionHash?: string;
+  /** Who wrote the call; the model unless stated. No row looks at it. */
+  readonly source?: "model" | "person";
+  readonly classified?: Classified;
 }
 
 /** A kill switch that is on and reaches this run; for a tool or a server, the one it names. */
@@ -105,6 +101,14 @@ export interface Policy {
   /** Capabilities granted to the run. */
   readonly grants: ReadonlySet<string>;
   readonly denials: readonly Denial[];
+  /** Options bound beforehand, by role. */
+  readonly bindings?: ReadonlyMap<string, string>;
+  /** The definition hash that each tool was accepted with. An MCP tool without one asks. */
+  readonly pins?: ReadonlyMap<string, string>;
+  /** Names of the denylist that ask instead of being denied. The app's alone. */
+  readonly denylistSoftened?: ReadonlySet<string>;
+  /** Stored policy could not be read, so nothing is known to be allowed: everything asks. */
+  readonly unreadable?: true;
   /** What becomes of a question that nobody can answer. */
   readonly unattended: "park" | "deny";
   readonly canAnybodyAnswer: boolean;
@@ -147,14 +151,17 @@ export interface Verdict {
   readonly verdict: "allow" | "ask" | "pick" | "deny" | "invalid" | "held";
   readonly row: RowName;
   readonly reason: string;
-  /** Set where the classifier's stored verdict could still change the answer. */
+  /** The classifier could still change the answer: ask it first, and decide again with what it said. */
   readonly classify?: true;
   /** The arguments as the tool's schema parsed them; present from row 3 on where the tool is known. */
   readonly args?: unknown;
-  /** For `invalid`: everything that is wrong, in words for the model. */
+  /** For `invalid`: everything that is wrong. For row 7: what the call does ("deletes a home folder"). In words for the model. */
   readonly detail?: string;
-  /** For ask and pick: what each of rows 10 to 14 gives as its reason. The card shows them all. */
+  /** For ask and pick: what each of rows 10 to 14 (and a softened row 7) gives as its reason. The card shows them all. */
   readonly floorReasons?: readonly string[];
-  /** For row `afterwards`: the question that nobody can answer. */
+  /** For pick: what is to be chosen, and from what. */
+  readonly role?: string;
+  readonly options?: readonly Option[];
+  /** For a question that nobody can answer, and that is denied therefore. */
   readonly unasked?: { readonly row: RowName; readonly reason: string };
 }

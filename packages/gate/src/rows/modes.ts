@@ -1,40 +1,55 @@
+import { entryFor, isVouchedFor, type Voucher, voucherFor } from "../coverage.ts";
+import { textOfEntry } from "../entries.ts";
 import type { Facts, Row } from "../facts.ts";
-import { isWithinDial } from "../layers.ts";
-import type { Verdict } from "../types.ts";
+import type { Unit } from "../unit.ts";
 
-/** Row 18: a rule asks. An allowlist asks too: every unit is a miss while no entry can match. */
-export const askByRule: Row = ({ mode, checked, toolName }) => {
-  if (mode?.value === "ask") {
-    return { verdict: "ask", row: "18", reason: `mode_ask@${mode.layer}` };
+/** Row 15: rules vouch for every unit, or the option was bound beforehand. */
+export const allowVouchedFor: Row = (facts) => {
+  const { units, choice } = facts;
+  const standing = standingVouchers(facts);
+  if (units !== undefined && isVouchedFor(units, standing)) {
+    const [unit] = units;
+    const voucher =
+      unit === undefined ? standing.find(({ rule }) => rule.entries === undefined) : voucherFor(unit, standing);
+    if (voucher) return { verdict: "allow", row: "15", reason: `rule:${voucher.rule.id}@${voucher.layer}` };
   }
+  return choice.kind === "bound" ? { verdict: "allow", row: "15", reason: `companion:${choice.role}` } : undefined;
+};
+
+/** Row 16: a rule allows the tool. An outbound or irreversible call only where one names the tool itself. */
+export const allowByMode: Row = ({ mode, chain, approvalNeed }) => {
+  if (mode?.value !== "allow") return undefined;
+  const mustBeNamed = approvalNeed === "yes" || approvalNeed === "error";
+  const entry = chain.find(({ rules }) => !mustBeNamed || rules.some(({ target }) => target.kind === "tool"));
+  return entry && { verdict: "allow", row: "16", reason: `mode_allow@${entry.layer}` };
+};
+
+/** Row 17: every unit is on every allowlist that binds the call, or vouched for. */
+export const allowListed: Row = (facts) => {
+  const { mode, units } = facts;
+  if (mode?.value !== "allowlist" || units === undefined || units.length === 0) return undefined;
+  if (findMiss(units, facts) !== undefined) return undefined;
+  const entry = units.map((unit) => entryFor(unit, mode)).find((found) => found !== undefined);
+  return entry && { verdict: "allow", row: "17", reason: `allowlist:${textOfEntry(entry)}@${mode.layer}` };
+};
+
+/** Row 18: a rule asks, or an allowlist misses a unit. */
+export const askByRule: Row = (facts) => {
+  const { mode, units, names } = facts;
+  if (mode?.value === "ask") return { verdict: "ask", row: "18", reason: `mode_ask@${mode.layer}` };
   if (mode?.value !== "allowlist") return undefined;
-  const unit = checked.kind === "valid" ? checked.units?.[0] : undefined;
-  return { verdict: "ask", row: "18", reason: `allowlist_miss:${unit ?? toolName}` };
+  const miss = findMiss(units ?? [], facts);
+  return { verdict: "ask", row: "18", reason: `allowlist_miss:${miss?.text ?? names[0] ?? ""}` };
 };
 
-/** Row 19: an outbound or irreversible call, or one whose tool could not tell. */
-export const askByNeed: Row = ({ approvalPolicy, approvalNeed }) => {
-  if (approvalPolicy !== "outbound") return undefined;
-  if (approvalNeed === "yes") return { verdict: "ask", row: "19", reason: "needs_approval" };
-  return approvalNeed === "error" ? { verdict: "ask", row: "19", reason: "needs_approval_error" } : undefined;
-};
+function findMiss(units: readonly Unit[], facts: Facts): Unit | undefined {
+  const lists = facts.chain.filter(({ value }) => value === "allowlist");
+  const standing = standingVouchers(facts);
+  return units.find(
+    (unit) => voucherFor(unit, standing) === undefined && !lists.every((list) => entryFor(unit, list) !== undefined),
+  );
+}
 
-/** Row 20: without a dial, what the policy or the tool's author leaves free. */
-export const allowWithoutDial: Row = ({ dials, approvalPolicy, approvalNeed }) => {
-  if (dials.length > 0) return undefined;
-  if (approvalPolicy === "none") return { verdict: "allow", row: "20", reason: "policy_none" };
-  return approvalNeed === "no" ? { verdict: "allow", row: "20", reason: "needs_no_approval" } : undefined;
-};
-
-/** Row 21: within every dial that holds; where none is set, within read-only. */
-export const allowWithinDial: Row = ({ dials, tier, risk }) => {
-  const [level = "read-only", ...ceilings] = dials;
-  return [level, ...ceilings].every((dial) => isWithinDial(dial, tier, risk))
-    ? { verdict: "allow", row: "21", reason: `dial:${level}` }
-    : undefined;
-};
-
-/** Row 24: anything else asks. */
-export function askAboveDial({ risk }: Facts): Verdict {
-  return { verdict: "ask", row: "24", reason: `above_dial:${risk}` };
+function standingVouchers({ vouchers }: Facts): readonly Voucher[] {
+  return vouchers.filter(({ isSuspended }) => !isSuspended);
 }

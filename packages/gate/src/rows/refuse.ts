@@ -1,7 +1,8 @@
 import { hashArguments } from "../canonical.ts";
 import type { Row } from "../facts.ts";
-import { layerOrder, rulesFor } from "../layers.ts";
+import { speaksOf } from "../rule-targets.ts";
 import type { KillSwitch } from "../types.ts";
+import { denylistedOf } from "./denylist.ts";
 
 const heldScopes: readonly KillSwitch["scope"][] = ["app", "workspace", "definition", "run"];
 
@@ -11,11 +12,12 @@ export const holdKilledRun: Row = ({ policy }) => {
   return scope && { verdict: "held", row: "1a", reason: `killed:${scope}` };
 };
 
-/** Row 1b: a kill switch over a tool or its server denies the calls of it. */
-export const denyKilledTool: Row = ({ call, policy, toolName }) => {
+/** Row 1b: a kill switch over a tool, by any name it has had, or over its server denies the calls of it. */
+export const denyKilledTool: Row = ({ call, policy, names }) => {
   const found = policy.kills.find(
     (kill) =>
-      (kill.scope === "tool" && kill.name === toolName) || (kill.scope === "server" && kill.name === call.tool?.server),
+      (kill.scope === "tool" && names.includes(kill.name)) ||
+      (kill.scope === "server" && kill.name === call.tool?.server),
   );
   return found && { verdict: "deny", row: "1b", reason: `killed:${found.scope}` };
 };
@@ -32,8 +34,8 @@ export const refuseInvalidArguments: Row = ({ checked }) =>
     : undefined;
 
 /** Row 3: a tool that is not registered, or that the definition does not offer. */
-export const denyUnofferedTool: Row = ({ call, policy, toolName }) =>
-  call.tool === undefined || !policy.toolset.has(toolName)
+export const denyUnofferedTool: Row = ({ call, policy }) =>
+  call.tool === undefined || !policy.toolset.has(call.tool.name)
     ? { verdict: "deny", row: "3", reason: "tool_not_available" }
     : undefined;
 
@@ -51,22 +53,40 @@ export const denyMissingCapability: Row = ({ call, policy }) => {
   return missing === undefined ? undefined : { verdict: "deny", row: "5", reason: `capability_denied:${missing}` };
 };
 
-/** Row 6: a deny at any layer is final, whatever more specific rules and inner layers say. */
-export const denyByRule: Row = ({ call: { tool }, policy }) => {
-  if (tool === undefined) return undefined;
-  for (const layer of layerOrder) {
-    const rules = rulesFor(tool, policy.layers[layer]?.rules ?? []);
-    const rule = rules.find(({ mode }) => mode === "deny");
+/** Row 6: a deny at any layer, of any unit, is final, whatever more specific rules and inner layers say. */
+export const denyByRule: Row = ({ layers, checked, units }) => {
+  const args = checked.kind === "valid" ? checked.args : undefined;
+  for (const { layer, rules } of layers) {
+    const rule = rules.find((one) => one.mode === "deny" && speaksOf(one, units, args));
     if (rule) return { verdict: "deny", row: "6", reason: `denied_by_rule:${rule.id}@${layer}` };
   }
   return undefined;
 };
 
-/** Row 8: a person already denied the same tool with the same arguments in this run. */
-export const denyRepeatOfDenied: Row = ({ call, policy, toolName }) => {
-  const ofTool = policy.denials.filter((denial) => denial.tool === toolName);
+/** Row 7: something on the denylist, but for what the app has softened. */
+export const denyDenylisted: Row = (facts) => {
+  const found = denylistedOf(facts).find(({ name }) => facts.policy.denylistSoftened?.has(name) !== true);
+  return found && { verdict: "deny", row: "7", reason: `denylist:${found.name}`, detail: found.reason };
+};
+
+/**
+ * Row 8: a person already denied the same tool with the same arguments in this run: as the model wrote them, or as the
+ * tool's schema leaves them, without what it strips.
+ */
+export const denyRepeatOfDenied: Row = ({ call, policy, names, checked }) => {
+  const ofTool = policy.denials.filter((denial) => names.includes(denial.tool));
   if (ofTool.length === 0) return undefined;
-  const argsHash = hashArguments(call.argsText);
-  const same = ofTool.find((denial) => denial.argsHash === argsHash);
+  const parsed = checked.kind === "valid" ? jsonOf(checked.args) : undefined;
+  const hashes = [call.argsText, ...(parsed === undefined ? [] : [parsed])].map(hashArguments);
+  const same = ofTool.find((denial) => hashes.includes(denial.argsHash));
   return same && { verdict: "deny", row: "8", reason: `already_denied:${same.approvalId}` };
 };
+
+/** Undefined where a schema made something of the arguments that JSON has no word for. */
+function jsonOf(args: unknown): string | undefined {
+  try {
+    return JSON.stringify(args);
+  } catch {
+    return undefined;
+  }
+}
