@@ -50,10 +50,14 @@ function writeArray(items: readonly unknown[], serialize: (value: unknown) => un
     if (Array.isArray(item)) return writeArray(item, serialize);
     if (item === null) return "null";
     if (item === undefined) throw new TypeError("undefined cannot be stored in an array; null can");
-    return `"${String(serialize(item)).replaceAll(/[\\"]/g, String.raw`\$&`)}"`;
+    const text = String(serialize(item));
+    return `"${special.test(text) ? text.replaceAll(specials, String.raw`\$&`) : text}"`;
   });
   return `{${parts.join(",")}}`;
 }
+
+const special = /[\\"]/;
+const specials = /[\\"]/g;
 
 /** One item, quoted or not, and what ends or nests arrays. Bounds such as `[0:1]=` before the first brace are passed over. */
 const token = /"((?:[^"\\]|\\[^])*)"|([{},])|([^{},"]+)/g;

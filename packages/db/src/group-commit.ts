@@ -22,6 +22,9 @@ export type GroupCommitOptions<T, R> = {
   max?: number;
 };
 
+/** A batch costs about as much as its members; smaller ones let the next step of the first begin while the rest are written. */
+const usualMax = 64;
+
 type Waiting<T, R> = {
   transition: T;
   keys: readonly string[];
@@ -38,7 +41,7 @@ type Waiting<T, R> = {
  * where the connection was lost in mid-call the outcome is unknown and every member's promise rejects.
  */
 export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): (transition: T) => Promise<R> {
-  const { commit, straggle, keysOf, max = 256 } = options;
+  const { commit, straggle, keysOf, max = usualMax } = options;
   let waiting: Waiting<T, R>[] = [];
   let isInFlight = false;
   const straggling = new Set<string>();

@@ -1,4 +1,8 @@
-import { integer, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import { sql } from "drizzle-orm";
+import { bigint, customType, integer, pgTable, primaryKey, text, timestamp, uuid } from "drizzle-orm/pg-core";
+
+const words = customType<{ data: string }>({ dataType: () => "tsvector" });
+const moment = (name: string) => timestamp(name, { withTimezone: true });
 
 /** Pages of the knowledge base; each is an ordered tree of `nodes`. */
 export const pages = pgTable("pages", {
@@ -12,8 +16,25 @@ export const pages = pgTable("pages", {
   lineEnd: text("line_end").notNull(),
   fileName: text("file_name"),
   revision: integer("revision").notNull(),
-  createdAt: timestamp("created_at", { withTimezone: true }).notNull(),
-  updatedAt: timestamp("updated_at", { withTimezone: true }).notNull(),
+  createdAt: moment("created_at").notNull(),
+  updatedAt: moment("updated_at").notNull(),
+  labels: text("labels")
+    .array()
+    .notNull()
+    .default(sql`'{}'`),
+  aliases: text("aliases")
+    .array()
+    .notNull()
+    .default(sql`'{}'`),
+  names: text("names")
+    .array()
+    .notNull()
+    .default(sql`'{}'`),
+  nameWords: words("name_words").notNull().default(""),
+  removedAt: moment("removed_at"),
+  importedRevision: integer("imported_revision"),
+  importedSource: text("imported_source"),
+  problem: text("problem"),
 });
 
 /** What a page is made of: bullets, headings, paragraphs, tables and fences. */
@@ -28,6 +49,19 @@ export const nodes = pgTable("nodes", {
   lead: text("lead"),
   hang: text("hang"),
   trail: text("trail"),
+  words: words("words").notNull().default(""),
+});
+
+/** Links of nodes to pages. */
+export const links = pgTable("links", {
+  id: bigint("id", { mode: "number" }).primaryKey().generatedAlwaysAsIdentity(),
+  workspaceId: uuid("workspace_id").notNull(),
+  pageId: uuid("page_id").notNull(),
+  nodeId: uuid("node_id").notNull(),
+  kind: text("kind").notNull(),
+  target: text("target").notNull(),
+  fileName: text("file_name"),
+  targetPageId: uuid("target_page_id"),
 });
 
 /** The log of every change of a page. */
@@ -42,5 +76,28 @@ export const commands = pgTable("commands", {
   callId: uuid("call_id"),
   before: text("before"),
   after: text("after"),
-  at: timestamp("at", { withTimezone: true }).notNull(),
+  at: moment("at").notNull(),
+  undoes: uuid("undoes"),
+});
+
+/** Every directory that holds a page or has held one. */
+export const directories = pgTable(
+  "directories",
+  {
+    workspaceId: uuid("workspace_id").notNull(),
+    dir: text("dir").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.workspaceId, table.dir] })],
+);
+
+/** Who may read and change directories and pages. */
+export const accessRules = pgTable("access_rules", {
+  id: uuid("id").primaryKey(),
+  workspaceId: uuid("workspace_id").notNull(),
+  dir: text("dir"),
+  pageId: uuid("page_id"),
+  userId: uuid("user_id"),
+  level: text("level").notNull(),
+  createdBy: uuid("created_by").notNull(),
+  createdAt: moment("created_at").notNull(),
 });

@@ -12,8 +12,10 @@ import {
   uuid,
 } from "drizzle-orm/pg-core";
 
-export { commands, nodes, pages } from "./schema-knowledge.ts";
-export { idempotencyKeys, tokens, users, workspaces } from "./schema-people.ts";
+export { accessRules, commands, directories, links, nodes, pages } from "./schema-knowledge.ts";
+export { policyChanges, rules, toolPins, toolSwitches } from "./schema-policy.ts";
+export { idempotencyKeys, identities, loginLinks, signIns, tokens, users, workspaces } from "./schema-people.ts";
+export { calendarEvents, captures, files, memoryProposals, reminders, uploadChunks } from "./schema-ops.ts";
 export { webhookAttempts, webhookDeliveries, webhookEndpoints, webhookFollower } from "./schema-webhooks.ts";
 
 const xid8 = customType<{ data: string }>({ dataType: () => "xid8" });
@@ -43,11 +45,13 @@ export const definitionVersions = pgTable(
     spec: json("spec").notNull(),
     createdAt: moment("created_at").notNull().defaultNow(),
     createdBy: uuid("created_by"),
+    /** The approver rule of the spec. */
+    approvers: json("approvers").generatedAlwaysAs(sql`spec -> 'approvers'`),
   },
   (table) => [primaryKey({ columns: [table.definitionId, table.version] })],
 );
 
-/** Versions and kill switches of each scope; written by commits, and with each version of a definition. */
+/** Version, kill switch, dial and approval policy of each scope; written by commits, and with each version of a definition. */
 export const policies = pgTable("policies", {
   scopeId: uuid("scope_id").primaryKey(),
   scope: text("scope", { enum: ["app", "workspace", "definition", "run"] }).notNull(),
@@ -58,6 +62,13 @@ export const policies = pgTable("policies", {
   killReason: text("kill_reason"),
   liftedAt: moment("lifted_at"),
   changed: changed(),
+  dialLevel: text("dial_level", { enum: ["none", "read-only", "low", "high", "read", "write"] }),
+  dialExpiresAt: moment("dial_expires_at"),
+  isDialLocked: boolean("is_dial_locked").notNull().default(false),
+  approvalPolicy: text("approval_policy", { enum: ["none", "outbound", "all"] }),
+  isApprovalPolicyLocked: boolean("is_approval_policy_locked").notNull().default(false),
+  softened: text("softened").array(),
+  configurationHash: text("configuration_hash"),
 });
 
 /** The run row: the truth and the queue. Written by commits alone, as are all tables down to `late_results`. */
@@ -102,6 +113,7 @@ export const runs = pgTable("runs", {
   createdAt: moment("created_at").notNull().defaultNow(),
   finishedAt: moment("finished_at"),
   changed: changed(),
+  isTyped: boolean("is_typed").notNull().default(false),
 });
 
 export const runLog = pgTable(
@@ -150,6 +162,19 @@ export const toolCalls = pgTable("tool_calls", {
   result: text("result"),
   resultCode: text("result_code"),
   resultBlob: text("result_blob"),
+  noticeAt: moment("notice_at"),
+  runArgs: text("run_args"),
+  runArgsHash: text("run_args_hash"),
+  selectedOption: text("selected_option"),
+  undone: integer("undone").notNull().default(0),
+  classified: json("classified"),
+});
+
+export const toolDefinitions = pgTable("tool_definitions", {
+  hash: text("hash").primaryKey(),
+  tool: text("tool").notNull(),
+  definition: text("definition").notNull(),
+  firstSeenAt: moment("first_seen_at").notNull().defaultNow(),
 });
 
 export const steers = pgTable(
@@ -163,6 +188,7 @@ export const steers = pgTable(
     sentAt: moment("sent_at").notNull().defaultNow(),
     readSeq: integer("read_seq"),
     closedAt: moment("closed_at"),
+    isTyped: boolean("is_typed").notNull().default(false),
   },
   (table) => [primaryKey({ columns: [table.runId, table.n] })],
 );
@@ -214,6 +240,45 @@ export const approvals = pgTable("approvals", {
   note: text("note"),
   consumedAt: moment("consumed_at"),
   settledReason: text("settled_reason"),
+  approverRule: json("approver_rule"),
+  decidedFor: uuid("decided_for"),
+  editedArgs: text("edited_args"),
+  editedArgsHash: text("edited_args_hash"),
+  selectedOption: text("selected_option"),
+  scope: text("scope", { enum: ["once", "run", "definition", "workspace"] }),
+  remindAt: moment("remind_at"),
+  remindedAt: moment("reminded_at"),
+  escalateAt: moment("escalate_at"),
+  escalatedAt: moment("escalated_at"),
+  preconditions: text("preconditions"),
+  options: text("options"),
+});
+
+export const votes = pgTable(
+  "votes",
+  {
+    approvalId: uuid("approval_id").notNull(),
+    userId: uuid("user_id").notNull(),
+    sayOf: uuid("say_of").notNull(),
+    answer: text("answer").notNull(),
+    choice: text("choice").notNull().default(""),
+    feedback: text("feedback"),
+    note: text("note"),
+    votedAt: moment("voted_at").notNull().defaultNow(),
+  },
+  (table) => [primaryKey({ columns: [table.approvalId, table.userId] })],
+);
+
+export const delegations = pgTable("delegations", {
+  id: uuid("id").primaryKey(),
+  workspaceId: uuid("workspace_id").notNull(),
+  fromUser: uuid("from_user").notNull(),
+  toUser: uuid("to_user").notNull(),
+  approvalId: uuid("approval_id"),
+  createdAt: moment("created_at").notNull().defaultNow(),
+  expiresAt: moment("expires_at").notNull(),
+  revokedAt: moment("revoked_at"),
+  revokedBy: uuid("revoked_by"),
 });
 
 export const questions = pgTable("questions", {

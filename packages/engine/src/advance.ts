@@ -4,7 +4,7 @@ import type { CallReport, Engine, HeldRun } from "./engine.ts";
 import { insist } from "./insist.ts";
 import { positionOf } from "./position.ts";
 import { runCall } from "./run-call.ts";
-import { type RecordedCall, readSnapshot, type RunSnapshot } from "./run-snapshot.ts";
+import { type RecordedCall, readAgain, type RunSnapshot } from "./run-snapshot.ts";
 import { takeTurn } from "./take-turn.ts";
 
 /** The most calls of one run under way at once. */
@@ -78,7 +78,8 @@ async function applyReport(engine: Engine, held: HeldRun, report: CallReport): P
 async function look(engine: Engine, held: HeldRun): Promise<void> {
   held.hasNews = false;
   held.news = Promise.withResolvers();
-  held.snapshot = await insist(held.abort.signal, () => readSnapshot(engine.sql, held.hold.runId));
+  const { snapshot } = held;
+  held.snapshot = await insist(held.abort.signal, () => readAgain(engine.sql, snapshot));
   held.readAt = performance.now();
 }
 

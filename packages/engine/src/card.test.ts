@@ -24,10 +24,90 @@ async function cardOf(args: object, say?: string): Promise<{ title: string; body
 }
 
 test("AZ64: a card is built from the arguments alone, whatever the model says about them", async () => {
-  const { body, text, title } = await cardOf({ path: "/srv/all", delete: true }, "I only list files");
-  expect(text).not.toContain("list files");
+  const { body, title } = await cardOf({ path: "/srv/all", delete: true }, "I only list files");
+  const { narration, ...ofArguments } = body;
+  expect(JSON.stringify(ofArguments)).not.toContain("list files");
   expect(title).toBe("act: what exactly happens");
   expect(JSON.parse(body.args)).toEqual({ path: "/srv/all", delete: true });
+  expect(narration).toBe("I only list files");
+});
+
+test("AZ64: what the model said stands apart on the card, cut, with nothing in it that could act or hide", async () => {
+  const { body } = await cardOf({}, `\u202Edone\u001B[2J${"x".repeat(5_000)}`);
+  expect(body.narration).toHaveLength(2_000);
+  expect(body.narration).toMatch(/^\\u202edone\\u001b\[2J/);
+  expect((await cardOf({}, "   ")).body.narration).toBeUndefined();
+});
+
+test.each(["\u202E", "\u200B", "\u2066", "\u{E0041}", "\u00A0", "\uFEFF", "\u3164"])(
+  "AZ63: a character that nobody sees, or that reorders what is seen, is written out on the card: %j",
+  async (hidden) => {
+    const { body } = await cardOf({ command: `ls ${hidden} x` });
+    expect(body.args).not.toContain(hidden);
+    expect(body.args).toContain("\\u");
+    expect(JSON.parse(body.args)).toEqual({ command: `ls ${hidden} x` });
+  },
+);
+
+test("AZ63: a card lists every unit that the call touches, in full, however many there are", async () => {
+  const units = [...Array(40).keys()].map((n) => `echo ${n} ${"a".repeat(200)}`);
+  const world = await makeWorld(sql, spec);
+  const tool = sendingTool("act", () => ({ kind: "done", content: "" }), {
+    units: () => [...units, { text: "curl -o y x", key: "curl" }],
+  });
+  const engine = makeEngine(sql, [tool], ({ turn }) =>
+    turn === 0 ? { use: [{ tool: "act", args: {} }] } : { say: "" },
+  );
+  const runId = await givenRun(sql, world);
+  await driveRun(engine, runId);
+  const [row] = await sql<{ card: string }[]>`select card from approvals where run_id = ${runId}`;
+  expect((JSON.parse(row?.card ?? "") as CardBody).units).toEqual([...units, "curl -o y x"]);
+});
+
+test("AZ62: what looks like a secret is hidden in all that a card shows, and runs unchanged", async () => {
+  const secret = "Bearer abc.def";
+  const hide = (text: string): string => text.replaceAll(/Bearer [\w.]+/g, "[hidden]");
+  const ran: unknown[] = [];
+  const tool = sendingTool(
+    "act",
+    (args) => {
+      ran.push(args);
+      return { kind: "done", content: "" };
+    },
+    {
+      details: ({ header }: { header: string }) => [`Header: ${header}`],
+      units: ({ header }: { header: string }) => [header],
+      propose: async ({ header }: { header: string }) => ({
+        kind: "proposed",
+        message: `sends ${header}`,
+        preview: `+${header}`,
+        preconditions: [{ kind: "file", name: header, hash: "1" }],
+      }),
+    },
+  );
+  const world = await makeWorld(sql, spec);
+  const engine = makeEngine(
+    sql,
+    [tool],
+    ({ turn }) =>
+      turn === 0 ? { say: `I send ${secret}`, use: [{ tool: "act", args: { header: secret } }] } : { say: "" },
+    {
+      scrubberOf: async () => ({
+        text: (text) => text,
+        display: hide,
+        createStream: () => ({ push: (piece) => piece, end: () => "" }),
+      }),
+    },
+  );
+  const runId = await givenRun(sql, world);
+  await driveRun(engine, runId);
+  const [row] = await sql<{ card: string; title: string }[]>`
+    select a.card, t.title from approvals a join tasks t on t.id = a.task_id where a.run_id = ${runId}`;
+  expect(JSON.stringify(row)).not.toContain("abc.def");
+  expect(JSON.parse(row?.card ?? "")).toMatchObject({ message: "sends [hidden]", preview: "+[hidden]" });
+  await decidePending(sql, world, runId, "approve");
+  await driveRun(engine, runId);
+  expect(ran).toEqual([{ header: secret }]);
 });
 
 test.each([

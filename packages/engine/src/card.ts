@@ -1,38 +1,78 @@
-import type { Verdict } from "@countersign/gate/types.ts";
+import type { Option, Verdict } from "@countersign/gate/types.ts";
+import type { Units } from "@countersign/gate/unit.ts";
 import { v7 as uuidv7 } from "uuid";
 import type { Card } from "./commits/record-turn.ts";
-import { displayText } from "./exact-text.ts";
-import type { Question, Tool } from "./tool.ts";
+import { displayText, visibleText } from "./exact-text.ts";
+import type { Precondition, Question, Tool } from "./tool.ts";
 
-/** What a card shows of a call. Built from the arguments alone, never from what the model says about them. */
+/**
+ * What a card shows of a call. Built from the arguments, and from what the tool says it would do with them; never from
+ * what the model says about them. In all texts secrets are hidden and unseen characters written as escapes.
+ */
 export interface CardBody {
   readonly tool: string;
   /** The arguments as JSON text, whole; a person approves what stands here. */
   readonly args: string;
   readonly argsHash: string;
+  /** A person changed the arguments on an earlier card of this call: these are theirs. */
+  readonly isEdited?: true;
   /** What exactly will happen, line by line, in the tool's words. */
   readonly details: readonly string[];
+  /** What exactly the call touches: each command, host, path or address, in full. */
+  readonly units: readonly string[];
+  /** What the tool found that it would do, the change as a diff, and what both rest on. */
+  readonly message?: string;
+  readonly preview?: string;
+  readonly preconditions?: readonly Precondition[];
+  /** From what a person picks one, and what it is for. */
+  readonly options?: readonly Option[];
+  readonly role?: string;
+  /** How the tool's definition differs from the one that was agreed to. */
+  readonly definitionChange?: DefinitionChange;
   /** The row of the decision table that asked, and why. */
   readonly row: string;
   readonly reason: string;
   /** Every reason that holds under any policy; a new one asks again. */
   readonly floorReasons: readonly string[];
   readonly requires: readonly string[];
+  /** What the model said in the turn of the call. Nobody vouches for it: it is shown apart, as what it is. */
+  readonly narration?: string;
   /** For an unknown outcome: what is known of the attempt. */
   readonly known?: string;
 }
 
+/** What a tool said of itself when it was agreed to, and what it says now, as JSON text. */
+export interface DefinitionChange {
+  readonly before: string;
+  readonly after: string;
+}
+
+/** What there is to show of a call beside the tool's own words. */
 export interface CallOnCard {
   readonly name: string;
   readonly args: string;
   readonly argsHash: string;
   readonly requires: readonly string[];
+  readonly isEdited?: boolean;
+  readonly narration?: string | undefined;
+  readonly proposal?:
+    | {
+        readonly message: string;
+        readonly preview?: string | undefined;
+        readonly preconditions: readonly Precondition[];
+      }
+    | undefined;
+  readonly options?: readonly Option[];
+  readonly definitionChange?: DefinitionChange | undefined;
 }
 
 /** Hides secrets in a text for people's eyes. */
 type Display = (text: string) => string;
 
 const asItIs: Display = (text) => text;
+
+/** What a model says in passing is no reason to let the card grow without end. */
+const longestNarration = 2_000;
 
 /** The card of a call that asks for permission; its texts are shown through `display`, what runs stays as it is. */
 export function approvalCard(
@@ -57,22 +97,42 @@ export function outcomeCard(
     ...bodyOf(call, tool, verdict, display),
     row: "outcome",
     reason: "outcome_unknown",
-    known: displayText(display(known)),
+    known: visibleText(display(known)),
   };
   return { taskId: uuidv7(), title: `Did it happen? ${titleOf(body)}`, body: JSON.stringify(body) };
 }
 
 function bodyOf(call: CallOnCard, tool: Tool | undefined, verdict: Verdict, display: Display): CardBody {
+  const show = (text: string): string => visibleText(display(text));
+  const { proposal, options = [], narration = "", definitionChange } = call;
   return {
     tool: call.name,
-    args: displayText(display(call.args)),
+    args: show(call.args),
     argsHash: call.argsHash,
-    details: detailsOf(tool, verdict.args, display),
+    ...(call.isEdited === true ? { isEdited: true } : {}),
+    details: detailsOf(tool, verdict.args).map(show),
+    units: unitsOf(tool, verdict.args).map(show),
+    ...(proposal === undefined || proposal.message === "" ? {} : { message: show(proposal.message) }),
+    ...(proposal?.preview === undefined ? {} : { preview: show(proposal.preview) }),
+    ...(proposal === undefined || proposal.preconditions.length === 0
+      ? {}
+      : { preconditions: proposal.preconditions.map((one) => ({ ...one, name: show(one.name) })) }),
+    ...(options.length === 0 ? {} : { options: options.map((option) => shownOption(option, show)) }),
+    ...(options.length === 0 || verdict.role === undefined ? {} : { role: show(verdict.role) }),
+    ...(definitionChange === undefined
+      ? {}
+      : { definitionChange: { before: show(definitionChange.before), after: show(definitionChange.after) } }),
     row: verdict.row,
-    reason: verdict.reason,
+    reason: visibleText(verdict.reason),
     floorReasons: verdict.floorReasons ?? [],
     requires: call.requires,
+    ...(narration.trim() === "" ? {} : { narration: displayText(show(narration), longestNarration) }),
   };
+}
+
+/** The id stays as it is, since it is what a decision names. */
+function shownOption({ id, label, detail }: Option, show: Display): Option {
+  return { id, label: show(label), ...(detail === undefined ? {} : { detail: show(detail) }) };
 }
 
 /** The card of a question. */
@@ -85,9 +145,19 @@ function titleOf({ tool, details }: CardBody): string {
 }
 
 /** A tool whose `details` fail still gets its card: the arguments are on it whole. */
-function detailsOf(tool: Tool | undefined, parsedArgs: unknown, display: Display): string[] {
+function detailsOf(tool: Tool | undefined, parsedArgs: unknown): readonly string[] {
   try {
-    return (tool?.details?.(parsedArgs as never) ?? []).map((line) => displayText(display(line)));
+    return tool?.details?.(parsedArgs as never) ?? [];
+  } catch {
+    return [];
+  }
+}
+
+/** Where the units cannot be told, the gate asks for that very reason. */
+function unitsOf(tool: Tool | undefined, parsedArgs: unknown): readonly string[] {
+  try {
+    const units: Units = tool?.units?.(parsedArgs as never) ?? [];
+    return "kind" in units ? [] : units.map((unit) => (typeof unit === "string" ? unit : unit.text));
   } catch {
     return [];
   }

@@ -53,6 +53,11 @@ export function bigint<T>(of: (transition: T) => Nullable<number>): Column<T> {
   };
 }
 
+/** A moment, to the millisecond. */
+export function moment<T>(of: (transition: T) => Nullable<Date>): Column<T> {
+  return { sqlType: "text[]::timestamptz[]", valueOf: (transition) => of(transition)?.toISOString() ?? null };
+}
+
 /** Sent as 0 and 1: the driver would declare an array that starts with a boolean as one boolean. */
 export function boolean<T>(of: (transition: T) => boolean): Column<T> {
   return { sqlType: "int[]::boolean[]", valueOf: (transition) => Number(of(transition)) };

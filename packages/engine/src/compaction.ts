@@ -73,23 +73,32 @@ export function partUpTo({ messages, calls }: Conversation, { upToSeq }: Pick<Su
 function askedFor({ messages, calls }: Conversation): RecordedCall | undefined {
   const last = messages.findLast(({ kind }) => kind !== "user");
   if (last?.kind !== "assistant") return undefined;
-  return calls.findLast(
-    ({ turnSeq, tool, status }) => turnSeq === last.seq && tool === summarizeContextName && status === "done",
+  return callsOfTurn(calls, last.seq).findLast(
+    ({ tool, status }) => tool === summarizeContextName && status === "done",
   );
 }
 
-/** How long the next prompt is: what the provider counted for the last turn, and an estimate of what came since. */
+/** The calls of one of the last turns; calls are in the order of the turns. */
+function callsOfTurn(calls: readonly RecordedCall[], seq: number): readonly RecordedCall[] {
+  const end = calls.findLastIndex(({ turnSeq }) => turnSeq <= seq) + 1;
+  return calls.slice(calls.findLastIndex(({ turnSeq }) => turnSeq < seq) + 1, end);
+}
+
+/**
+ * How long the next prompt is: what the provider counted for the last turn, and an estimate of what came since. Read from
+ * the end, so that it takes as long for any conversation.
+ */
 function promptTokensOf(conversation: Conversation, fixedBytes: number): number {
-  const summarySeq = latestSummary(conversation.messages)?.seq ?? 0;
-  const entries = entriesOf(conversation);
-  const counted = entries.findLastIndex(({ message }) => message.tokens != null && message.seq > summarySeq);
-  const steered = conversation.steers.reduce((sum, { content }) => sum + Buffer.byteLength(content), 0);
-  const last = entries[counted];
-  if (last === undefined) {
-    return (Buffer.byteLength(JSON.stringify(buildMessages(conversation))) + fixedBytes) / bytesPerToken;
+  const { messages, calls, steers } = conversation;
+  let since = steers.reduce((sum, { content }) => sum + Buffer.byteLength(content), 0);
+  for (let at = messages.length - 1; at >= 0; at -= 1) {
+    const message = messages[at] as LoggedMessage;
+    if (message.kind === "summary") break;
+    const { bytes, resultBytes } = entryOf(message, callsOfTurn(calls, message.seq));
+    if (message.tokens != null) return message.tokens + (since + resultBytes) / bytesPerToken;
+    since += bytes;
   }
-  const since = entries.slice(counted + 1).reduce((sum, { bytes }) => sum + bytes, last.resultBytes + steered);
-  return (last.message.tokens ?? 0) + since / bytesPerToken;
+  return (Buffer.byteLength(JSON.stringify(buildMessages(conversation))) + fixedBytes) / bytesPerToken;
 }
 
 interface Entry {
@@ -105,10 +114,11 @@ function entriesOf({ messages, calls }: Conversation): Entry[] {
   const callsByTurn = Map.groupBy(calls, ({ turnSeq }) => turnSeq);
   return messages
     .filter(({ kind, seq }) => kind !== "summary" && seq > upToSeq)
-    .map((message) => {
-      const own = callsByTurn.get(message.seq) ?? [];
-      const resultBytes = own.reduce((sum, { result }) => sum + Buffer.byteLength(result ?? ""), 0);
-      const argsBytes = own.reduce((sum, { args }) => sum + Buffer.byteLength(args), 0);
-      return { message, bytes: Buffer.byteLength(message.content) + argsBytes + resultBytes, resultBytes };
-    });
+    .map((message) => entryOf(message, callsByTurn.get(message.seq) ?? []));
+}
+
+function entryOf(message: LoggedMessage, own: readonly RecordedCall[]): Entry {
+  const resultBytes = own.reduce((sum, { result }) => sum + Buffer.byteLength(result ?? ""), 0);
+  const argsBytes = own.reduce((sum, { args }) => sum + Buffer.byteLength(args), 0);
+  return { message, bytes: Buffer.byteLength(message.content) + argsBytes + resultBytes, resultBytes };
 }

@@ -1,6 +1,7 @@
 import type { Queryable } from "@countersign/db/connect.ts";
 import { z } from "zod";
 import { EngineError } from "./engine-error.ts";
+import { approverRule, problemsOfApprovers } from "./approver-rule.ts";
 import type { Tools } from "./tools.ts";
 
 /** What an agent is: a row with versions, never edited in place. Durations in milliseconds, money in millionths. */
@@ -8,6 +9,8 @@ export const definitionSpec = z.strictObject({
   name: z.string().min(1).max(100),
   description: z.string().max(2_000).default(""),
   model: z.string().min(1).max(200),
+  /** What judges the risk of a command, where that could spare a person a question; absent, the model itself. */
+  classifierModel: z.string().min(1).max(200).optional(),
   instructions: z.string().max(100_000).default(""),
   toolset: z.array(z.string().min(1)).max(200),
   /** Narrows the capabilities its tools may acquire; absent, all that its tools require. */
@@ -15,12 +18,16 @@ export const definitionSpec = z.strictObject({
   approvalPolicy: z.enum(["none", "outbound", "all"]).default("outbound"),
   /** What runs unasked; absent, the tools' own declarations decide. */
   dial: z.enum(["none", "read-only", "low", "high", "read", "write"]).optional(),
+  /** Options bound beforehand, by the role that a tool asks for (`analyze:image`): to bind one is to agree to its use. */
+  companions: z.record(z.string().min(1).max(200), z.string().min(1).max(500)).optional(),
   /** After a person's denial: the model goes on, or the run ends as `blocked_by_approval`. */
   onDenial: z.enum(["continue", "stop"]).default("continue"),
   /** What becomes of a question that nobody can answer. */
   unattended: z.enum(["park", "deny"]).default("park"),
   /** How long an approval waits before it expires; absent, for ever. */
   approvalExpiresMs: z.int().positive().optional(),
+  /** Who decides its approvals, and what happens while nobody does; absent, one approver or administrator. */
+  approvers: approverRule.optional(),
   maxOutputTokens: z.int().positive().default(8_192),
   limits: z
     .strictObject({
@@ -51,6 +58,7 @@ export function parseDefinition(source: unknown, tools: Tools): Definition {
   const problems = [
     ...unknownTools.map((tool) => `there is no tool ${JSON.stringify(tool)}; known: ${[...tools.keys()].join(", ")}`),
     ...unknownCaps.map((cap) => `none of its tools requires the capability ${JSON.stringify(cap)}`),
+    ...problemsOfApprovers(parsed.data.approvers, parsed.data.approvalExpiresMs),
   ];
   if (problems.length > 0)
     throw new EngineError("invalid_definition", `The definition ${JSON.stringify(name)}: ${problems.join("; ")}`);

@@ -2,6 +2,7 @@ import type { Sql } from "@countersign/db/connect.ts";
 import type { Committer } from "./committer.ts";
 import type { Definition } from "./definition.ts";
 import type { Hold } from "./held-run.ts";
+import { createKeptConversation, type KeptConversation } from "./kept-conversation.ts";
 import type { Model } from "./model.ts";
 import type { RunSnapshot } from "./run-snapshot.ts";
 import type { Scrub } from "./scrub.ts";
@@ -17,11 +18,16 @@ export interface Engine {
   readonly definitionOf: (definitionId: string, version: number) => Promise<Definition>;
   /** Opens the credential of a capability that the call has acquired; throws `CapabilityRefused` where it cannot. */
   readonly openCapability: (request: CapabilityRequest) => Promise<Handle>;
-  /** Takes secrets out of what leaves a run's tools and its model. Asked for anew before each use: a run acquires more. */
-  readonly scrubberOf: (runId: string) => Promise<Scrub>;
+  /**
+   * Takes secrets out of what leaves a run's tools and its model. Asked for anew before each use: a run acquires more, and
+   * the process holds more. With the same `mark` as before the run has acquired nothing since; with null nothing ever.
+   */
+  readonly scrubberOf: (runId: string, mark?: string | null) => Promise<Scrub>;
   readonly report: (event: EngineEvent) => void;
   /** The most tokens a model takes, prompt and reply together; where it is not known nothing is summarized by itself. */
   readonly contextTokensOf?: (model: string) => number | undefined;
+  /** How long the classifier may take, 15 s unless stated. */
+  readonly classifierTimeoutMs?: number;
 }
 
 export interface CapabilityRequest {
@@ -44,6 +50,7 @@ export type EngineEvent =
   | { readonly kind: "run.failed"; readonly runId: string; readonly error: unknown }
   | { readonly kind: "run.quarantined"; readonly runId: string }
   | { readonly kind: "tool.failed"; readonly runId: string; readonly tool: string; readonly error: unknown }
+  | { readonly kind: "classifier.failed"; readonly runId: string; readonly tool: string; readonly error: unknown }
   | { readonly kind: "claim.failed"; readonly runId?: string; readonly error: unknown }
   | { readonly kind: "lease.lost"; readonly runId: string }
   | { readonly kind: "sweep.failed"; readonly error: unknown }
@@ -54,6 +61,9 @@ export interface HeldRun {
   readonly hold: Hold;
   readonly definition: Definition;
   snapshot: RunSnapshot;
+  readonly conversation: KeptConversation;
+  /** Grows whenever a call of the run may have acquired something. */
+  acquisitions: number;
   /** When the snapshot was read, in `performance.now()` of this process. */
   readAt: number;
   /** The calls under way here, each resolving with what came of it. */
@@ -75,6 +85,8 @@ export function takeInHand(snapshot: RunSnapshot, definition: Definition): HeldR
     hold: { runId, epoch, leaseId },
     definition,
     snapshot,
+    conversation: createKeptConversation(),
+    acquisitions: 0,
     readAt: performance.now(),
     inFlight: new Map(),
     abort: new AbortController(),

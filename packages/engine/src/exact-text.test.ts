@@ -1,7 +1,7 @@
 import { hashArguments } from "@countersign/gate/canonical.ts";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { displayText, parseExact, storableJson, stringifyExact } from "./exact-text.ts";
+import { displayText, parseExact, storableJson, stringifyExact, visibleText } from "./exact-text.ts";
 import type { Model, ModelReply } from "./model.ts";
 import { readSnapshot } from "./run-snapshot.ts";
 import { callsOf, decidePending, outcomeOf, steer } from "./testing/driver.ts";
@@ -155,7 +155,7 @@ test.each(hardTexts)("DU32: a card can show %s, and what is approved is what run
   const runId = await givenRun(sql, world);
   expect(await driveRun(engine, runId)).toBe("parked");
   const [card] = await sql`select card::json as body from approvals where run_id = ${runId}`;
-  expect(card?.body).toMatchObject({ tool: "send", details: [displayText(hard)] });
+  expect(card?.body).toMatchObject({ tool: "send", details: [visibleText(hard)] });
   expect((await decidePending(sql, world, runId, "approve")).kind).toBe("decided");
   expect(await driveRun(engine, runId)).toBe("ended");
   expect(sent).toEqual([{ hard }]);
@@ -201,4 +201,11 @@ test("a copy for people's eyes is well formed, holds no NUL and is cut to its le
       .max(4)
       .safeParse(displayText("x".repeat(9), 4)).success,
   ).toBe(true);
+});
+
+test("a text for cards writes out what nobody sees, keeps what people write in, and stays JSON of the same meaning", () => {
+  expect(visibleText("a\u202Eb\u200B\u{E0041}\u00A0\u001B[2J")).toBe("a\\u202eb\\u200b\\udb40\\udc41\\u00a0\\u001b[2J");
+  expect(visibleText("one\ttwo\nthree\r\näöü 你好 עברית 😀")).toBe("one\ttwo\nthree\r\näöü 你好 עברית 😀");
+  const value = { "k\u2028": "x\u202Ey", n: 1 };
+  expect(JSON.parse(visibleText(JSON.stringify(value)))).toEqual(value);
 });

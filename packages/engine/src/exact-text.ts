@@ -29,3 +29,22 @@ export function displayText(text: string, maxLength = Infinity): string {
   const shown = text.replaceAll("\u0000", "\u2400").toWellFormed();
   return shown.length <= maxLength ? shown : `${shown.slice(0, maxLength - 1).toWellFormed()}…`;
 }
+
+/**
+ * What nobody sees, or what reorders what is seen: control and format characters, other default-ignorable ones,
+ * unassigned ones, and every space but the plain one. Tabs and line ends are seen.
+ */
+const unseen = /(?![\t\n]|\r\n)[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
+
+/**
+ * A copy for people's eyes in which each character of `unseen` is written as `\uXXXX`, so that no surface that shows it
+ * can hide what is there. JSON text with ordinary line ends stays JSON of the same meaning.
+ */
+export function visibleText(text: string): string {
+  return displayText(text).replaceAll(unseen, (found) =>
+    found
+      .split("")
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+      .join(""),
+  );
+}

@@ -4,22 +4,28 @@ import type { Hold } from "./held-run.ts";
 export interface StoppedHold {
   readonly runId: string;
   readonly leaseId: string;
-  /** `lost`: canceled, failed by recovery, or another's by now. `killed`: ours still, but nothing under its scope may run. */
-  readonly kind: "lost" | "killed";
+  /**
+   * `lost`: canceled, failed by recovery, or another's by now. `killed`: ours still, but nothing under its scope may run.
+   * `judged_anew`: policy has moved since the run was read, so what it does next is to be judged by the newer one.
+   */
+  readonly kind: "lost" | "killed" | "judged_anew";
 }
 
 const find = `
-  select h.run as "runId", h.lease as "leaseId", case when r.lease_id = h.lease then 'killed' else 'lost' end as kind
-    from unnest($1::uuid[], $2::uuid[]) h (run, lease)
+  select h.run as "runId", h.lease as "leaseId",
+         case when r.lease_id is distinct from h.lease then 'lost' when p.killed is not null then 'killed' else 'judged_anew' end as kind
+    from unnest($1::uuid[], $2::uuid[], $3::text[]) h (run, lease, versions)
     join runs r on r.id = h.run
-   where r.lease_id is distinct from h.lease
-      or exists (select 1 from policies p
-                  where p.killed_at is not null
-                    and p.scope_id in ('00000000-0000-0000-0000-000000000000', r.workspace_id, r.definition_id, r.id))`;
+    join policy_of($1::uuid[]) p on p.run_id = r.id
+   where r.lease_id is distinct from h.lease or p.killed is not null or p.versions <> h.versions`;
 
-/** Of the given holds, those whose work must stop now. Read only. */
-export async function findStoppedHolds(sql: Queryable, holds: readonly Hold[]): Promise<readonly StoppedHold[]> {
+/** Of the given holds, those whose work must stop now or look at the run's policy again. Read only. */
+export async function findStoppedHolds(
+  sql: Queryable,
+  holds: readonly (Hold & { readonly policyVersions: string })[],
+): Promise<readonly StoppedHold[]> {
   const runs = holds.map((hold) => hold.runId);
   const leases = holds.map((hold) => hold.leaseId);
-  return await sql.unsafe<StoppedHold[]>(find, [runs, leases], { prepare: true });
+  const versions = holds.map((hold) => hold.policyVersions);
+  return await sql.unsafe<StoppedHold[]>(find, [runs, leases, versions], { prepare: true });
 }

@@ -27,6 +27,8 @@ export interface AdvertisedTool {
 }
 
 export interface ModelRequest {
+  /** Set where it is no turn of the conversation; a classifier is asked for one word, with no thinking before it. */
+  readonly purpose?: "classifier";
   readonly workspaceId: string;
   readonly runId: string;
   /** The name of the definition that asks. */

@@ -1,4 +1,5 @@
 import { type Sql } from "@countersign/db/connect.ts";
+import { v7 as uuidv7 } from "uuid";
 import { expect, test } from "vitest";
 import { commitWithin } from "./commit.ts";
 import { beginCall } from "./commits/begin-call.ts";
@@ -7,10 +8,15 @@ import { completeCall } from "./commits/complete-call.ts";
 import { decideApproval } from "./commits/decide-approval.ts";
 import { expireWaits } from "./commits/expire-waits.ts";
 import { killScope } from "./commits/kill-scope.ts";
+import { killTool } from "./commits/kill-tool.ts";
 import { liftScope } from "./commits/lift-scope.ts";
+import { liftTool } from "./commits/lift-tool.ts";
 import { recordTurn } from "./commits/record-turn.ts";
 import { recoverRuns } from "./commits/recover-runs.ts";
 import { renewLeases } from "./commits/renew-leases.ts";
+import { revokeRules } from "./commits/revoke-rules.ts";
+import { setDial } from "./commits/set-dial.ts";
+import { setRules } from "./commits/set-rules.ts";
 import { steerRun } from "./commits/steer-run.ts";
 import { engineDatabase } from "./testing/engine-database.ts";
 import {
@@ -28,6 +34,7 @@ import {
   moveDeadlines,
   type World,
 } from "./testing/fixtures.ts";
+import { authorOf, scopeOf, toolRule } from "./testing/policy.ts";
 
 const { sql, elsewhere } = await engineDatabase();
 
@@ -156,4 +163,43 @@ test("rows that are locked in the order they are named do deadlock: the order of
   ]);
   expect(outcomes.map((outcome) => outcome.status).toSorted()).toEqual(["fulfilled", "rejected"]);
   expect(String(outcomes.find((outcome) => outcome.status === "rejected")?.reason)).toContain("deadlock detected");
+});
+
+test("changes of policy in every scope do not deadlock with decisions that leave rules behind, starts and switches under it", async () => {
+  const world = await makeWorld(sql);
+  const { workspaceId } = world;
+  const mail = { kind: "tool", name: "mail.send", workspaceId, covers: ["mail.send"] } as const;
+  for (let round = 0; round < 8; round += 1) {
+    const gated = [];
+    const about = [];
+    for (let i = 0; i < 4; i += 1) {
+      gated.push(await givenGatedRun(sql, world));
+      about.push(await givenRequestedCall(sql, world, { effect: "once" }));
+    }
+    const on = (index: number): Sql => (index % 2 === 0 ? sql : elsewhere);
+    const scopes = ["workspace", "definition", "run"] as const;
+    const acts = [
+      ...gated.map((given, index) => () => {
+        const remember = { ruleId: uuidv7(), scope: scopes[index % 3] ?? "run" };
+        return commitWithin(on(index), decideApproval, aDecision(world, given, { userId: world.admin, remember }));
+      }),
+      ...about.map((given, index) => () => commitWithin(on(index), beginCall, aBegin(given))),
+      ...gated.map(({ runId }, index) => () => {
+        const at = index === 0 ? { run: runId } : (scopes[index % 2] as "workspace" | "definition");
+        const mode = round % 2 === 0 ? "ask" : "allow";
+        return setRules(on(index), scopeOf(world, at), authorOf(world), [
+          toolRule("mail.send", mode),
+          toolRule("kb.read", mode),
+        ]);
+      }),
+      () =>
+        setDial(sql, scopeOf(world, "definition"), authorOf(world), {
+          dial: { level: round % 2 === 0 ? "low" : "none" },
+        }),
+      () => revokeRules(elsewhere, scopeOf(world, "definition"), authorOf(world), "remembered", undefined),
+      () => killTool(sql, mail, authorOf(world), "a drill"),
+      () => liftTool(elsewhere, mail, authorOf(world)),
+    ];
+    await expectNoDeadlock(shuffle(acts, round));
+  }
 });

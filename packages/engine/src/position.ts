@@ -35,7 +35,7 @@ export function positionOf(snapshot: RunSnapshot, definition: Definition, inFlig
 
 function callsOfLastTurn(snapshot: RunSnapshot): readonly RecordedCall[] {
   const last = snapshot.calls.at(-1)?.turnSeq;
-  return snapshot.calls.filter((call) => call.turnSeq === last);
+  return snapshot.calls.slice(snapshot.calls.findLastIndex(({ turnSeq }) => turnSeq !== last) + 1);
 }
 
 function isOpen(call: RecordedCall): boolean {

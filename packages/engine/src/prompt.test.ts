@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { stringifyExact } from "./exact-text.ts";
 import type { Block, Message } from "./model.ts";
-import { buildMessages, findProviderProblem, type StoredBlock } from "./prompt.ts";
+import { buildMessages, createPrompt, type StoredBlock } from "./prompt.ts";
+import { createProviderCheck, findProviderProblem } from "./provider-problem.ts";
 import type { CallStatus, LoggedMessage, RecordedCall, UnreadSteer } from "./run-snapshot.ts";
 import { aRecordedCall } from "./testing/snapshots.ts";
 
@@ -104,6 +105,52 @@ test("DU31, AZ46, AZ53: what any crash leaves of any run is a conversation that 
     }),
     { numRuns: 300 },
   );
+});
+
+test("a prompt that is kept from turn to turn is the one that is built anew, and what was sound in it is found so again", () => {
+  fc.assert(
+    fc.property(aRun, (run) => {
+      const prompt = createPrompt();
+      const check = createProviderCheck();
+      const steers = run.unread.map((text, index) => ({ n: index + 1, author: "user", content: stringifyExact(text) }));
+      let before: readonly Message[] = [];
+      let told = before;
+      for (const prefix of prefixesOf(run)) {
+        const messages = prompt({ ...prefix, steers });
+        expect(messages).toEqual(buildMessages({ ...prefix, steers }));
+        // Whoever was told the one before may still have it.
+        expect(before).toEqual(told);
+        before = messages;
+        told = structuredClone(messages);
+        if (isAsked(prefix, steers)) expect(check(messages)).toBeUndefined();
+        expect(check([...messages, { role: "user", content: [] }])).toBeDefined();
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("what was said before is the same object in the next prompt, so that nobody has to look at it again", () => {
+  const prompt = createPrompt();
+  const said = (seq: number): LoggedMessage => ({
+    seq,
+    kind: "assistant",
+    content: `[{"type":"tool_use","id":"t${seq}","name":"look"}]`,
+  });
+  const called = (seq: number): RecordedCall =>
+    aRecordedCall({
+      id: `c${seq}`,
+      turnSeq: seq,
+      position: 0,
+      providerId: `t${seq}`,
+      status: "done",
+      result: '"seen"',
+    });
+  const messages: LoggedMessage[] = [{ seq: 1, kind: "user", content: '"please"' }, said(2)];
+  const first = prompt({ messages, calls: [called(2)], steers: [] });
+  const second = prompt({ messages: [...messages, said(4)], calls: [called(2), called(4)], steers: [] });
+  expect(second).toHaveLength(5);
+  for (const [index, message] of first.entries()) expect(second[index]).toBe(message);
 });
 
 test("AZ53: a call without an ordinary result is an error to the model, with the reason it has", () => {

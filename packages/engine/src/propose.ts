@@ -8,7 +8,7 @@ import type { NewCall } from "./commits/record-turn.ts";
 import type { Definition } from "./definition.ts";
 import { displayText, storableJson, stringifyExact } from "./exact-text.ts";
 import type { Block } from "./model.ts";
-import type { Question } from "./tool.ts";
+import type { Question, Tool } from "./tool.ts";
 import type { Tools } from "./tools.ts";
 
 type ToolUse = Extract<Block, { type: "tool_use" }>;
@@ -20,7 +20,9 @@ export type Proposal =
 
 /**
  * Puts the tool uses of one turn before the gate, each on its own: denied and invalid ones get their result, gated ones
- * their approval and card, questions theirs, and the rest may run. Nothing is written. Cards show texts through `display`.
+ * their approval and card, questions theirs, and the rest go on to their second look: those that may run, and those of
+ * which something has to be found out before anybody is asked. Nothing is written. Cards show texts through `display`, and
+ * apart from all else the model's `narration`.
  */
 export function proposeCalls(
   uses: readonly ToolUse[],
@@ -28,12 +30,18 @@ export function proposeCalls(
   policy: Policy,
   tools: Tools,
   now: Date,
+  narration: string,
   display?: (text: string) => string,
 ): Proposal {
   const calls: NewCall[] = [];
   for (const [position, use] of uses.entries()) {
     const registered = tools.get(use.name);
-    const verdict = decide({ tool: registered?.tool, name: use.name, argsText: use.argsText }, policy, now);
+    const definitionHash = registered?.definitionHash ?? "";
+    const verdict = decide(
+      { tool: registered?.tool, name: use.name, argsText: use.argsText, ...(registered && { definitionHash }) },
+      policy,
+      now,
+    );
     if (verdict.verdict === "held") return { kind: "held", reason: verdict.reason };
     const call = {
       id: uuidv7(),
@@ -42,15 +50,15 @@ export function proposeCalls(
       tool: displayText(use.name, 200),
       args: storableJson(use.argsText),
       argsHash: hashArguments(use.argsText),
-      definitionHash: registered?.definitionHash ?? "",
+      definitionHash,
       effect: registered?.tool.effect ?? "read-only",
       requires: registered?.tool.requires ?? [],
-      verdict: verdict.verdict,
+      verdict: verdict.classify === true ? "classify" : verdict.verdict,
       gateRow: verdict.row,
       gateReason: displayText(verdict.reason, 1_000),
       policyVersions: policy.versions,
     } as const;
-    calls.push({ ...call, next: nextOf(call, use, verdict, definition, tools, display) });
+    calls.push({ ...call, next: nextOf(call, use, verdict, definition, tools, narration, display) });
   }
   return { kind: "calls", calls };
 }
@@ -61,8 +69,10 @@ function nextOf(
   verdict: Verdict,
   definition: Definition,
   tools: Tools,
+  narration: string,
   display?: (text: string) => string,
 ): NewCall["next"] {
+  if (isDeferred(verdict, tools.get(use.name)?.tool)) return { kind: "run" };
   const code = codeOfVerdict(verdict);
   if (code !== undefined) {
     const status = verdict.verdict === "invalid" ? "failed" : "denied";
@@ -74,8 +84,17 @@ function nextOf(
     const question = shownQuestion(tool.question(verdict.args as never));
     return { kind: "question", questionId: uuidv7(), card: questionCard(question), question };
   }
-  const card = approvalCard({ name: use.name, ...call }, tool, verdict, display);
+  const card = approvalCard({ name: use.name, ...call, narration }, tool, verdict, display);
   return { kind: "approval", approvalId: uuidv7(), card, expiresMs: definition.approvalExpiresMs };
+}
+
+/**
+ * What has to be found out before a person is asked, outside of any commit: what the call would do, or what the classifier
+ * says of it. A choice is put before a person in the commit that follows, which keeps what there is to choose from.
+ */
+function isDeferred(verdict: Verdict, tool: Tool | undefined): boolean {
+  if (verdict.classify === true || verdict.verdict === "pick") return true;
+  return verdict.verdict === "ask" && tool?.propose !== undefined;
 }
 
 function shownQuestion(question: Question): Question {

@@ -1,71 +1,84 @@
-import { decide } from "@countersign/gate/decide.ts";
 import { codeOfVerdict, textOfVerdict } from "@countersign/gate/result-codes.ts";
 import type { Verdict } from "@countersign/gate/types.ts";
-import type { Queryable } from "@countersign/db/connect.ts";
 import { v7 as uuidv7 } from "uuid";
-import { approvalCard } from "./card.ts";
+import { inputOf } from "./call-input.ts";
+import { approvalCard, type CallOnCard } from "./card.ts";
+import { noteRegated } from "./commits/note-regated.ts";
 import { type SupersedeApproval, supersedeApproval } from "./commits/supersede-approval.ts";
+import { takePolicyChange } from "./commits/take-policy-change.ts";
 import type { Definition } from "./definition.ts";
 import type { Engine } from "./engine.ts";
 import { stringifyExact } from "./exact-text.ts";
+import { judgeCall } from "./judge-call.ts";
 import { policyOf } from "./policy.ts";
 import { type RecordedCall, readSnapshot, type RunSnapshot } from "./run-snapshot.ts";
+import { readShownCard } from "./shown-details.ts";
 
+/**
+ * Open approvals that a change touches, newest first. Those that were judged under the newest policy are among them: where
+ * the window ends is not to depend on how many there are.
+ */
 const openApprovals = `
   select a.id, a.run_id as "runId", a.policy_versions <> p.versions and p.killed is null as "isStale"
-    from (select id, run_id, policy_versions
-            from approvals
-           where status = 'pending' and kind = 'approval' and ($1::uuid is null or id < $1)
-           order by id desc
-           limit $2) a
+    from (select a.id, a.run_id, a.policy_versions
+            from approvals a
+            join tool_calls c on c.id = a.call_id
+            join runs r       on r.id = a.run_id
+           where a.status = 'pending' and a.kind = 'approval'
+             and ($1::uuid is null or a.workspace_id = $1)
+             and $2::uuid in ('00000000-0000-0000-0000-000000000000', a.workspace_id, r.definition_id, r.id)
+             and ($3::text[] is null or c.tool = any ($3))
+             and ($4::uuid is null or a.id < $4)
+           order by a.id desc
+           limit $5) a
    cross join lateral policy_of(array[a.run_id]) p
    order by a.id desc`;
 
-/** A mark that moves whenever any policy does; comparing it is what a sweep costs while nothing changed. */
-export async function readPolicyMark(sql: Queryable): Promise<string> {
-  const [row] = await sql.unsafe<{ mark: string }[]>(
-    "select coalesce(sum(version), 0)::text as mark from policies",
-    [],
-    { prepare: true },
-  );
-  return row?.mark ?? "";
-}
-
-/** What one pass over a window of open approvals came to. */
-export interface Regated {
-  readonly judged: number;
-  /** Where the next window begins; undefined where there is none. */
-  readonly next: string | undefined;
-}
-
 /**
- * Looks at up to `limit` open approvals, newest first, from before the approval `before` on. Afterwards those of an older
- * policy have been judged again, each under its own run's lock: superseded where the answer is another now, else marked
- * as judged. One that cannot be is reported, and harms no other.
+ * Takes changes of policy one by one and judges the open approvals that they touch again, newest first, each under its own
+ * run's lock: up to `limit` of them, and the next sweep goes on from there. Afterwards each of those is superseded where
+ * the answer is another now, else marked as judged. One that cannot be judged is reported, and harms no other. Answers how
+ * many were judged.
  */
-export async function regateApprovals(engine: Engine, before: string | undefined, limit: number): Promise<Regated> {
-  const open = await engine.sql.unsafe<{ id: string; runId: string; isStale: boolean }[]>(
-    openApprovals,
-    [before ?? null, limit],
-    { prepare: true },
-  );
+export async function regateApprovals(engine: Engine, limit: number): Promise<number> {
+  let room = limit;
   let judged = 0;
-  for (const { id, runId, isStale } of open) {
-    if (!isStale) continue;
-    try {
-      const snapshot = await readSnapshot(engine.sql, runId);
-      const call = snapshot.calls.find((one) => one.approval?.id === id && one.approval.status === "pending");
-      if (call?.approval == null) continue;
-      const definition = await engine.definitionOf(snapshot.definitionId, snapshot.definitionVersion);
-      const { display } = await engine.scrubberOf(runId);
-      await engine.commit(supersedeApproval, judgeAgain(engine, snapshot, definition, call, call.approval, display));
-      judged += 1;
-    } catch (error) {
-      // Whoever decides on it meets the second look.
-      engine.report({ kind: "sweep.failed", error });
+  while (room > 0) {
+    const change = await takePolicyChange(engine.sql);
+    if (change === undefined) break;
+    const { id, workspaceId, scopeId, tools, nextId } = change;
+    const open = await engine.sql.unsafe<{ id: string; runId: string; isStale: boolean }[]>(
+      openApprovals,
+      [workspaceId ?? null, scopeId, tools?.slice() ?? null, nextId ?? null, room],
+      { prepare: true },
+    );
+    for (const { id: approvalId, runId, isStale } of open) {
+      if (isStale && (await regate(engine, runId, approvalId))) judged += 1;
     }
+    await noteRegated(engine.sql, id, open.length < room ? undefined : open.at(-1)?.id);
+    room -= open.length;
   }
-  return { judged, next: open.length < limit ? undefined : open.at(-1)?.id };
+  return judged;
+}
+
+async function regate(engine: Engine, runId: string, approvalId: string): Promise<boolean> {
+  try {
+    const snapshot = await readSnapshot(engine.sql, runId);
+    const call = snapshot.calls.find((one) => one.approval?.id === approvalId && one.approval.status === "pending");
+    if (call?.approval == null) return false;
+    const definition = await engine.definitionOf(snapshot.definitionId, snapshot.definitionVersion);
+    const { display } = await engine.scrubberOf(runId);
+    const shown = await readShownCard(engine.sql, approvalId);
+    await engine.commit(
+      supersedeApproval,
+      judgeAgain(engine, snapshot, definition, call, call.approval, shown, display),
+    );
+    return true;
+  } catch (error) {
+    // Whoever decides on it meets the second look.
+    engine.report({ kind: "sweep.failed", error });
+    return false;
+  }
 }
 
 function judgeAgain(
@@ -74,10 +87,11 @@ function judgeAgain(
   definition: Definition,
   call: RecordedCall,
   approval: NonNullable<RecordedCall["approval"]>,
+  shown: Pick<CallOnCard, "proposal" | "options" | "narration">,
   display: (text: string) => string,
 ): SupersedeApproval {
-  const tool = engine.tools.get(call.tool)?.tool;
-  const verdict = decide({ tool, name: call.tool, argsText: call.args }, policyOf(snapshot, definition), new Date());
+  const registered = engine.tools.get(call.tool);
+  const verdict = judgeCall(call, registered, policyOf(snapshot, definition), new Date());
   return {
     runId: snapshot.id,
     approvalId: approval.id,
@@ -85,7 +99,7 @@ function judgeAgain(
     policyVersions: snapshot.policyVersions,
     gateRow: verdict.row,
     gateReason: verdict.reason,
-    next: nextOf(verdict, call, approval, definition, tool, display),
+    next: nextOf(verdict, call, approval, shown, definition, registered?.tool, display),
   };
 }
 
@@ -93,6 +107,7 @@ function nextOf(
   verdict: Verdict,
   call: RecordedCall,
   approval: NonNullable<RecordedCall["approval"]>,
+  shown: Pick<CallOnCard, "proposal" | "options" | "narration">,
   definition: Definition,
   tool: Parameters<typeof approvalCard>[1],
   display: (text: string) => string,
@@ -105,11 +120,8 @@ function nextOf(
   const isSame = verdict.row === approval.gateRow && verdict.reason === approval.gateReason;
   const isShown = (verdict.floorReasons ?? []).every((reason) => approval.shownReasons?.includes(reason));
   if (isSame && isShown) return { kind: "keep" };
-  const card = approvalCard(
-    { name: call.tool, args: call.args, argsHash: call.argsHash, requires: call.requires },
-    tool,
-    verdict,
-    display,
-  );
+  const { argsText, argsHash, isEdited } = inputOf(call);
+  const onCard = { ...shown, name: call.tool, args: argsText, argsHash, isEdited, requires: call.requires };
+  const card = approvalCard(onCard, tool, verdict, display);
   return { kind: "ask", approvalId: uuidv7(), card, expiresMs: definition.approvalExpiresMs };
 }

@@ -9,6 +9,9 @@ import { readingTool, sendingTool } from "./testing/engine.ts";
 import { givenRun, makeWorld, runRow } from "./testing/fixtures.ts";
 import { aWorker } from "./testing/worker.ts";
 
+/** Connections that died are noticed, and leases that nobody renewed run out, before anything goes on. */
+const patienceMs = 60_000;
+
 const root = join(import.meta.dirname, "../../..");
 
 test("DU22: Postgres restarts under a worker that sweeps, holds a run and has others waiting, and no run is stranded", async () => {
@@ -42,8 +45,9 @@ test("DU22: Postgres restarts under a worker that sweeps, holds a run and has ot
     const second = await startEmbedded({ dataDir });
     expect(second.url).toBe(first.url);
 
-    await until(async () =>
-      (await Promise.all(busy.map((id) => runRow(sql, id)))).every(({ status }) => status === "completed"),
+    await until(
+      async () => (await Promise.all(busy.map((id) => runRow(sql, id)))).every(({ status }) => status === "completed"),
+      patienceMs,
     );
     const answers = await sql`select distinct status from approvals`;
     expect(answers).toEqual([{ status: "expired" }]);
@@ -59,4 +63,4 @@ test("DU22: Postgres restarts under a worker that sweeps, holds a run and has ot
     await sql.end({ timeout: 1 });
     rmSync(dataDir, { recursive: true, force: true });
   }
-});
+}, 120_000);

@@ -1,5 +1,7 @@
 import type { Queryable } from "@countersign/db/connect.ts";
+import type { Classified } from "@countersign/gate/types.ts";
 import { EngineError } from "./engine-error.ts";
+import type { StoredPolicy } from "./stored-policy.ts";
 import type { Effect } from "./tool.ts";
 
 export type CallStatus = "requested" | "waiting" | "executing" | "done" | "failed" | "denied" | "unknown" | "canceled";
@@ -14,6 +16,12 @@ export interface LoggedMessage {
   readonly content: string;
   /** What the provider counted for the turn, prompt and reply together; null where it counted nothing. */
   readonly tokens?: number | null;
+}
+
+/** What the classifier said of a call, and what it was asked with. */
+export interface StoredClassification extends Classified {
+  readonly promptVersion: number;
+  readonly model: string;
 }
 
 /** A tool call as it stands. `result` is JSON text of a string. */
@@ -34,6 +42,13 @@ export interface RecordedCall {
   readonly epoch: number | null;
   readonly result: string | null;
   readonly resultCode: string | null;
+  /** What runs where it is not what the model wrote, and what the classifier said; null where there is nothing of it. */
+  readonly amended?: {
+    readonly args: string | null;
+    readonly argsHash: string | null;
+    readonly selectedOption: string | null;
+    readonly classified: StoredClassification | null;
+  } | null;
   readonly approval: {
     readonly id: string;
     readonly status: string;
@@ -45,6 +60,13 @@ export interface RecordedCall {
     readonly shownReasons: readonly string[] | null;
     readonly answer: string | null;
     readonly feedback: string | null;
+    /** What a person changed or picked, and the JSON text of what the preview rests on; null where there is nothing of it. */
+    readonly choice?: {
+      readonly editedArgs: string | null;
+      readonly editedArgsHash: string | null;
+      readonly selectedOption: string | null;
+      readonly preconditions: string | null;
+    } | null;
   } | null;
 }
 
@@ -75,6 +97,7 @@ export interface RunSnapshot {
   readonly grants: readonly string[];
   readonly policyVersions: string;
   readonly killed: "app" | "workspace" | "definition" | "run" | null;
+  readonly policy: StoredPolicy;
   /** Whether the workspace has anybody who may approve. */
   readonly canAnybodyAnswer: boolean;
   readonly messages: readonly LoggedMessage[];
@@ -87,11 +110,30 @@ export interface RunSnapshot {
   }[];
 }
 
-const read = "select snapshot from run_snapshot($1::uuid[])";
+const read = "select snapshot from run_snapshot($1::uuid[], $2::int)";
 
 /** The run as it stands now; read only. */
 export async function readSnapshot(sql: Queryable, runId: string): Promise<RunSnapshot> {
-  const [row] = await sql.unsafe<{ snapshot: RunSnapshot }[]>(read, [[runId]], { prepare: true });
+  return await readAfter(sql, runId, 0);
+}
+
+/**
+ * The run as it stands now, by one who knows how it stood: of the conversation only the last turn and what came after it
+ * are read, since nothing before can have changed.
+ */
+export async function readAgain(sql: Queryable, known: RunSnapshot): Promise<RunSnapshot> {
+  const from = known.messages.findLast(({ kind }) => kind === "assistant")?.seq ?? 0;
+  const last = known.messages.at(-1)?.seq ?? 0;
+  const now = await readAfter(sql, known.id, from);
+  return {
+    ...now,
+    messages: [...known.messages, ...now.messages.filter(({ seq }) => seq > last)],
+    calls: [...known.calls.filter(({ turnSeq }) => turnSeq < from), ...now.calls],
+  };
+}
+
+async function readAfter(sql: Queryable, runId: string, seq: number): Promise<RunSnapshot> {
+  const [row] = await sql.unsafe<{ snapshot: RunSnapshot }[]>(read, [[runId], seq], { prepare: true });
   if (row === undefined) throw new EngineError("unknown_run", `There is no run ${runId}`);
   return row.snapshot;
 }

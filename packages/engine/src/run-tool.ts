@@ -25,14 +25,14 @@ export async function runTool(
   held: HeldRun,
   call: RecordedCall,
   tool: OutsideTool,
-  args: unknown,
+  { args, ...chosen }: Chosen & { readonly args: unknown },
 ): Promise<Attempt> {
   const limit = startLimit(held, tool);
   const { signal } = limit;
   const handles = lendHandles(engine, held, call);
   const attempt = settleAttempt(
     tool,
-    attemptTool(engine, held, call, tool, args, { ...handles, signal }),
+    attemptTool(engine, held, call, tool, args, chosen, { ...handles, signal }),
     { ...handles, signal },
     (error) => engine.report({ kind: "tool.failed", runId: held.hold.runId, tool: call.tool, error }),
   );
@@ -44,6 +44,7 @@ export async function runTool(
     return tool.effect === "once" ? unknown(`it did not answer within ${limit.seconds} s`) : timedOut(call, limit);
   } finally {
     limit.end();
+    held.acquisitions += call.requires.length;
   }
 }
 
@@ -102,6 +103,7 @@ function lendHandles(
         capability,
         renew: () => renewCapability(engine, held, call, capability),
       });
+      held.acquisitions += 1;
       return {
         use: (body) =>
           handle.use((secret) => {
@@ -136,10 +138,11 @@ async function attemptTool(
   call: RecordedCall,
   tool: OutsideTool,
   args: unknown,
+  chosen: Chosen,
   { acquire, signal }: Pick<OutsideContext, "acquire" | "signal">,
 ): Promise<ToolResult> {
   const context: OutsideContext = {
-    ...contextOf(held, call, signal),
+    ...contextOf(held, call, chosen, signal),
     acquire,
     read: (body) => transaction(engine.sql, body, { isReadOnly: true }),
   };
@@ -184,9 +187,13 @@ async function settleAttempt(
   }
 }
 
+/** What a person agreed to or picked, and a tool is told beside the arguments. */
+export type Chosen = Pick<CallContext, "preconditions" | "selectedOptionId">;
+
 /** What every tool is told about the call it serves. */
-export function contextOf(held: HeldRun, call: RecordedCall, signal: AbortSignal): CallContext {
+export function contextOf(held: HeldRun, call: RecordedCall, chosen: Chosen, signal: AbortSignal): CallContext {
   return {
+    ...chosen,
     workspaceId: held.snapshot.workspaceId,
     runId: held.hold.runId,
     callId: call.id,

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import { EngineError } from "./engine-error.ts";
 import type { Block, Message, Model, ModelReply, ModelRequest } from "./model.ts";
-import { findProviderProblem } from "./prompt.ts";
+import { findProviderProblem } from "./provider-problem.ts";
 
 /** What a scenario says in one turn. */
 export interface Line {
@@ -29,13 +29,18 @@ export interface Stage {
 export type Scenario = (stage: Stage) => Line;
 
 /**
- * A model that plays scenarios, chosen by the name of the definition that asks. It refuses what a provider would refuse,
+ * A model that plays scenarios, chosen by the name of the definition that asks; asked as a classifier it says what
+ * `classify` does, and unless stated that everything is risky. It refuses what a provider would refuse,
  * and its replies pass the same checks as a provider's. Tokens are counted as a quarter of the characters.
  */
-export function createScriptedModel(scenarios: Readonly<Record<string, Scenario>>): Model {
+export function createScriptedModel(
+  scenarios: Readonly<Record<string, Scenario>>,
+  classify: (prompt: string) => string = () => "high-risk",
+): Model {
   const byName = new Map(Object.entries(scenarios));
   return async (request, signal) => {
     signal.throwIfAborted();
+    if (request.purpose === "classifier") return replyOf({ say: classify(stageOf(request).said.join("\n")) }, request);
     const scenario = byName.get(request.definition);
     if (scenario === undefined) {
       const known = [...byName.keys()].join(", ");

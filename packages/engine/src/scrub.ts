@@ -1,5 +1,5 @@
 import { stringifyExact } from "./exact-text.ts";
-import type { Block, ModelReply, ModelRequest } from "./model.ts";
+import type { Block, Message, ModelReply, ModelRequest } from "./model.ts";
 import type { DeltaScrub } from "./stream-deltas.ts";
 import type { ToolResult } from "./tool.ts";
 
@@ -20,19 +20,33 @@ export const scrubNothing: Scrub = {
 };
 
 /** A tool's result, before it is capped, stored or told to anybody. */
-export function scrubResult(scrub: Scrub, result: ToolResult): ToolResult {
+export function scrubResult<R extends ToolResult>(scrub: Scrub, result: R): R {
   return { ...result, content: scrub.text(result.content) };
 }
 
 /** What a model is about to be told: people's words and old records may hold values that were no secrets then. */
-export function scrubRequest(scrub: Scrub, request: ModelRequest): ModelRequest {
-  return {
-    ...request,
-    system: scrub.text(request.system),
-    messages: request.messages.map(({ role, content }) => ({
-      role,
-      content: content.flatMap((block) => scrubBlock(scrub, block)),
-    })),
+export type ScrubRequest = (scrub: Scrub, request: ModelRequest) => ModelRequest;
+
+/** Scrubs a request as a whole. */
+export const scrubRequest: ScrubRequest = (scrub, request) => createScrubRequest()(scrub, request);
+
+/** For the turns of one conversation: with the same scrub, messages that were in the request before are not read again. */
+export function createScrubRequest(): ScrubRequest {
+  let by: Scrub | undefined;
+  let before: readonly Message[] = [];
+  let scrubbed: readonly Message[] = [];
+
+  return (scrub, request) => {
+    if (scrub !== by) before = [];
+    const messages = request.messages.map((message, index): Message =>
+      before[index] === message
+        ? (scrubbed[index] as Message)
+        : { role: message.role, content: message.content.flatMap((block) => scrubBlock(scrub, block)) },
+    );
+    by = scrub;
+    before = request.messages;
+    scrubbed = messages;
+    return { ...request, system: scrub.text(request.system), messages };
   };
 }
 

@@ -1,20 +1,26 @@
-import { decide } from "@countersign/gate/decide.ts";
 import type { Verdict } from "@countersign/gate/types.ts";
 import { v7 as uuidv7 } from "uuid";
 import { capResult } from "./cap-result.ts";
-import { approvalCard, outcomeCard } from "./card.ts";
+import { inputOf } from "./call-input.ts";
+import { approvalCard, type CallOnCard, outcomeCard } from "./card.ts";
 import { type CompleteCall, completeCall } from "./commits/complete-call.ts";
 import { markUnknown } from "./commits/mark-unknown.ts";
 import { recordLateResult } from "./commits/record-late-result.ts";
 import { requestApprovals } from "./commits/request-approvals.ts";
 import type { CallReport, Engine, HeldRun } from "./engine.ts";
-import { stringifyExact } from "./exact-text.ts";
+import { findDefinitionChange } from "./definition-change.ts";
+import { displayText, parseExact, stringifyExact } from "./exact-text.ts";
 import type { Standing } from "./held-run.ts";
 import { insist } from "./insist.ts";
+import { judgeCall } from "./judge-call.ts";
 import { policyOf } from "./policy.ts";
+import type { StoredBlock } from "./prompt.ts";
+import type { Proposal } from "./propose-call.ts";
 import type { RecordedCall } from "./run-snapshot.ts";
 import { type Attempt, hasEarlierAttempt } from "./run-tool.ts";
 import { scrubResult } from "./scrub.ts";
+import { scrubHeld } from "./scrub-held.ts";
+import { offeredOptions } from "./second-look.ts";
 import type { RegisteredTool } from "./tools.ts";
 
 /** Settles a call that may not start. An earlier attempt may have done it: refusing a further one does not undo that. */
@@ -29,31 +35,49 @@ export async function refuse(
   return await complete(engine, held, call, completion);
 }
 
+/** What is known of a call beside the verdict, when it is put before a person. */
+export interface Asking {
+  /** What the tool says that it would do; the approval is bound to what that rests on. */
+  readonly proposal?: Proposal | undefined;
+  /** The attempt under way did nothing and does not count. */
+  readonly isUndone?: boolean;
+}
+
 /** Puts a call before a person, as the gate judges it now and bound to the tool as it is now; the run pauses on it. */
 export async function askAnew(
   engine: Engine,
   held: HeldRun,
   call: RecordedCall,
-  { tool, definitionHash }: RegisteredTool,
+  registered: RegisteredTool,
   verdict: Verdict,
+  { proposal, isUndone = false }: Asking = {},
 ): Promise<CallReport> {
-  const { display } = await insist(held.abort.signal, () => engine.scrubberOf(held.hold.runId));
+  const { tool, definitionHash } = registered;
+  const { display } = await scrubHeld(engine, held);
+  const options = offeredOptions(tool, verdict, proposal);
+  const preconditions = proposal?.preconditions ?? [];
+  const agreedTo = policyOf(held.snapshot, held.definition).pins?.get(call.tool) ?? call.definitionHash;
+  const onCard: CallOnCard = {
+    ...shownOf(held, call),
+    proposal,
+    options,
+    definitionChange: await findDefinitionChange(engine.sql, agreedTo, registered),
+  };
   const outcome = await insist(held.abort.signal, () =>
     engine.commit(requestApprovals, {
       ...held.hold,
       callId: call.id,
       approvalId: uuidv7(),
-      card: approvalCard(
-        { name: call.tool, args: call.args, argsHash: call.argsHash, requires: call.requires },
-        tool,
-        verdict,
-        display,
-      ),
+      card: approvalCard(onCard, tool, verdict, display),
+      verdict: options.length > 0 ? "pick" : "ask",
       gateRow: verdict.row,
-      gateReason: verdict.reason,
+      gateReason: displayText(verdict.reason, 1_000),
       policyVersions: held.snapshot.policyVersions,
       definitionHash,
       expiresMs: held.definition.approvalExpiresMs,
+      preconditions: preconditions.length === 0 ? undefined : stringifyExact(preconditions),
+      options: options.length === 0 ? undefined : stringifyExact(options.map(({ id }) => id)),
+      isUndone,
     }),
   );
   if (outcome.kind === "lease_lost") return { callId: call.id, kind: "lost" };
@@ -66,10 +90,10 @@ export async function recordAttempt(
   engine: Engine,
   held: HeldRun,
   call: RecordedCall,
-  attempt: Attempt,
+  attempt: Exclude<Attempt, { kind: "changed" }>,
 ): Promise<CallReport> {
   if (attempt.kind === "abandoned") return { callId: call.id, kind: "lost" };
-  const result = scrubResult(await insist(held.abort.signal, () => engine.scrubberOf(held.hold.runId)), attempt);
+  const result = scrubResult(await scrubHeld(engine, held), attempt);
   if (result.kind === "unknown") return await becomeUnknown(engine, held, call, result.content);
   const { content, blob } = await insist(held.abort.signal, () =>
     capResult(engine.sql, held.snapshot.workspaceId, result.content),
@@ -146,17 +170,16 @@ export async function becomeUnknown(
 ): Promise<CallReport> {
   const tool = engine.tools.get(call.tool)?.tool;
   const policy = policyOf(held.snapshot, held.definition);
-  const verdict = decide({ tool, name: call.tool, argsText: call.args }, policy, new Date());
-  const onCard = { name: call.tool, args: call.args, argsHash: call.argsHash, requires: call.requires };
+  const verdict = judgeCall(call, engine.tools.get(call.tool), policy, new Date());
   const result = stringifyExact(`unknown whether it happened: ${known}`);
-  const { display } = await insist(held.abort.signal, () => engine.scrubberOf(held.hold.runId));
+  const { display } = await scrubHeld(engine, held);
   const outcome = await insist(held.abort.signal, () =>
     engine.commit(markUnknown, {
       ...held.hold,
       callId: call.id,
       result,
       approvalId: uuidv7(),
-      card: outcomeCard(onCard, tool, verdict, known, display),
+      card: outcomeCard(shownOf(held, call), tool, verdict, known, display),
     }),
   );
   if (outcome.kind === "lease_lost") {
@@ -169,6 +192,15 @@ export async function becomeUnknown(
     change: { status: "unknown", waitsOn: "outcome", result },
     ...newsOf(outcome),
   };
+}
+
+/** What every card of a call shows: what would run, and apart from it what the model said in the same turn. */
+function shownOf(held: HeldRun, call: RecordedCall): CallOnCard {
+  const { argsText, argsHash, isEdited } = inputOf(call);
+  const turn = held.snapshot.messages.find(({ seq, kind }) => seq === call.turnSeq && kind === "assistant");
+  const blocks = turn === undefined ? [] : parseExact<StoredBlock[]>(turn.content);
+  const narration = blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+  return { name: call.tool, args: argsText, argsHash, isEdited, requires: call.requires, narration };
 }
 
 async function keepEvidence(

@@ -5,6 +5,7 @@ import { commitWithin } from "./commit.ts";
 import { answerQuestion } from "./commits/answer-question.ts";
 import { beginCall } from "./commits/begin-call.ts";
 import { cancelRun } from "./commits/cancel-run.ts";
+import { classifyCall } from "./commits/classify-call.ts";
 import { claimRuns } from "./commits/claim-runs.ts";
 import { completeCall } from "./commits/complete-call.ts";
 import { type Answer, decideApproval } from "./commits/decide-approval.ts";
@@ -201,14 +202,16 @@ const commands: Record<string, Command> = {
   },
   request: async (subject, n) => {
     const call = pick(
-      (await callsOf(subject)).filter(({ status }) => status === "requested"),
+      (await callsOf(subject)).filter(({ status }) => status === "requested" || status === "executing"),
       n,
     );
-    // What was begun once is not asked about anew: a further attempt that may not start is unknown.
+    // What was begun once is not asked about anew, but where the tool says that its only attempt did nothing.
     const [fresh] =
       call === undefined
         ? []
-        : await sql<Row[]>`select id, status from tool_calls where id = ${call.id} and attempt = 0`;
+        : await sql<Row[]>`
+            select id, status from tool_calls
+             where id = ${call.id} and attempt = case status when 'executing' then 1 else 0 end`;
     if (fresh === undefined) return;
     await commitWithin(sql, requestApprovals, {
       ...holdOf(subject, n),
@@ -216,11 +219,28 @@ const commands: Record<string, Command> = {
       callId: fresh.id,
       approvalId: uuidv7(),
       card: { taskId: uuidv7(), title: "after all", body: "{}" },
+      verdict: "ask",
       gateRow: "17",
       gateReason: "rule:ask",
       policyVersions: await versionsOf(subject),
       definitionHash: "hash-of-mail.send",
       expiresMs: n % 2 === 0 ? undefined : 45_000,
+      isUndone: fresh.status === "executing",
+    });
+  },
+  classify: async (subject, n) => {
+    const call = await callFor(subject, n, "requested");
+    if (call === undefined) return;
+    await commitWithin(sql, classifyCall, {
+      ...holdOf(subject, n),
+      runId: subject.runId,
+      callId: call.id,
+      classified: '{"level":"high"}',
+      verdict: "ask",
+      gateRow: "24",
+      gateReason: "above_dial:high",
+      line: '{"purpose":"classifier"}',
+      usage: { inputTokens: 1, outputTokens: 1, costMicros: 1 },
     });
   },
   supersede: async (subject, n) => {

@@ -43,11 +43,19 @@ const insert = `
 export function streamDeltas({ sql, hold, turn, createScrub }: StreamDeltas): DeltaStream {
   let waiting: Delta[] = [];
   let writing: Promise<void> | undefined;
-  const ended = new AbortController();
+  let isEnded = false;
+  /** Made with the first write: most turns of a model that does not stream have none. */
+  let pause: AbortController | undefined;
   const scrub = scrubbing(createScrub);
 
+  function stop(): void {
+    isEnded = true;
+    pause?.abort();
+  }
+
   async function write(): Promise<void> {
-    while (waiting.length > 0 && !ended.signal.aborted) {
+    const { signal } = (pause ??= new AbortController());
+    while (waiting.length > 0 && !isEnded) {
       const rows = joinTexts(await scrub(waiting.splice(0)));
       if (rows.length > 0) {
         await sql.unsafe(
@@ -63,20 +71,20 @@ export function streamDeltas({ sql, hold, turn, createScrub }: StreamDeltas): De
           { prepare: true },
         );
       }
-      await delay(flushMs, undefined, { signal: ended.signal });
+      await delay(flushMs, undefined, { signal });
     }
     writing = undefined;
   }
 
   return {
     push(delta) {
-      if (ended.signal.aborted) return;
+      if (isEnded) return;
       waiting.push(delta);
       // An error is the end of the showing; whoever watches has the turn's message in its place.
-      writing ??= write().catch(() => ended.abort());
+      writing ??= write().catch(stop);
     },
     async end() {
-      ended.abort();
+      stop();
       waiting = [];
       await writing;
     },

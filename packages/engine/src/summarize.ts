@@ -8,6 +8,7 @@ import { insist } from "./insist.ts";
 import type { Message, ModelRequest } from "./model.ts";
 import { type Summary, buildMessages, latestSummary } from "./prompt.ts";
 import type { RunSnapshot } from "./run-snapshot.ts";
+import { scrubHeld } from "./scrub-held.ts";
 
 /** `none`: nothing had to be done, or could be. `stale`: the record has moved on; read it anew. */
 export type SummaryReport =
@@ -71,10 +72,11 @@ type Usage = { readonly inputTokens: number; readonly outputTokens: number; read
 
 async function askForSummary(
   engine: Engine,
-  { snapshot, abort }: HeldRun,
+  held: HeldRun,
   request: ModelRequest,
   cut: Cut,
 ): Promise<{ text: string; usage: Usage }> {
+  const { snapshot, abort } = held;
   const older = buildMessages(partUpTo(snapshot, cut));
   const focus = cut.focus === undefined ? "" : `\nAbove all, keep: ${cut.focus}`;
   const ask = async (messages: readonly Message[]) =>
@@ -85,7 +87,7 @@ async function askForSummary(
         messages: withUserText(messages, `${instruction}${focus}`),
         maxOutputTokens: Math.max(request.maxOutputTokens, leastSummaryTokens),
       },
-      { signal: abort.signal, usedIds: new Set() },
+      { signal: abort.signal, usedIds: new Set(), scrub: () => scrubHeld(engine, held) },
     );
   const reply = await ask(older).catch((error: unknown) => {
     if (!(error instanceof EngineError && error.code === "prompt_too_long")) throw error;

@@ -1,11 +1,11 @@
 import { expireWaits } from "./commits/expire-waits.ts";
 import { recoverRuns } from "./commits/recover-runs.ts";
 import type { Engine } from "./engine.ts";
-import { readPolicyMark, regateApprovals } from "./regate.ts";
+import { regateApprovals } from "./regate.ts";
 
 const batch = 100;
 
-/** Open approvals looked at in one sweep after a change of policy; the next sweep goes on with older ones. */
+/** Open approvals judged again in one sweep after changes of policy; the next sweep goes on with older ones. */
 const regateWindow = 1_000;
 
 export interface SweepOptions {
@@ -20,9 +20,6 @@ export interface SweepOptions {
  * of sweepers may run at once; each row is judged again under its lock.
  */
 export function createSweep(engine: Engine, { maxClaims, ring }: SweepOptions): () => Promise<void> {
-  /** The policy that open approvals are being judged under, and how far that has come: all of them where undefined. */
-  let judging: { readonly mark: string; readonly next: string | undefined } | undefined;
-
   async function sweepUntilDone(step: () => Promise<number>): Promise<number> {
     let total = 0;
     for (;;) {
@@ -42,10 +39,6 @@ export function createSweep(engine: Engine, { maxClaims, ring }: SweepOptions): 
     });
     if (expired + recovered > 0) ring();
 
-    const mark = await readPolicyMark(engine.sql);
-    const hasMoved = mark !== judging?.mark;
-    if (!hasMoved && judging?.next === undefined) return;
-    const { next } = await regateApprovals(engine, hasMoved ? undefined : judging?.next, regateWindow);
-    judging = { mark, next };
+    await regateApprovals(engine, regateWindow);
   };
 }

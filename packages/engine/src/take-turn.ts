@@ -7,9 +7,9 @@ import { displayText, stringifyExact } from "./exact-text.ts";
 import { insist } from "./insist.ts";
 import type { ModelReply, ModelRequest } from "./model.ts";
 import { advertisedTools, policyOf } from "./policy.ts";
-import { buildMessages, findProviderProblem } from "./prompt.ts";
 import { proposeCalls } from "./propose.ts";
 import type { LoggedMessage, RecordedCall, RunSnapshot } from "./run-snapshot.ts";
+import { scrubHeld } from "./scrub-held.ts";
 import { streamDeltas } from "./stream-deltas.ts";
 import { summarizeIfDue } from "./summarize.ts";
 
@@ -34,11 +34,11 @@ export async function takeTurn(engine: Engine, held: HeldRun): Promise<TurnRepor
   const { snapshot } = held;
   const policy = policyOf(snapshot, definition);
   const uses = reply.content.filter((block) => block.type === "tool_use");
-  const { display } = await insist(abort.signal, () => engine.scrubberOf(snapshot.id));
-  const proposal = proposeCalls(uses, definition, policy, engine.tools, new Date(), display);
+  const { display } = await scrubHeld(engine, held);
+  const text = reply.content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+  const proposal = proposeCalls(uses, definition, policy, engine.tools, new Date(), text, display);
   if (proposal.kind === "held") return { kind: "held" };
 
-  const text = reply.content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
   const turn: RecordTurn = {
     ...held.hold,
     turn: snapshot.turns,
@@ -91,36 +91,38 @@ async function ask(engine: Engine, held: HeldRun): Promise<Asked> {
 }
 
 /** Asks the model, and shows what it says to whoever watches while it says it. */
-async function askShown(
-  engine: Engine,
-  { snapshot, hold, abort }: HeldRun,
-  request: ModelRequest,
-): Promise<ModelReply> {
-  const problem = findProviderProblem(request.messages);
+async function askShown(engine: Engine, held: HeldRun, request: ModelRequest): Promise<ModelReply> {
+  const { snapshot, hold, abort, conversation } = held;
+  const problem = conversation.findProblem(request.messages);
   if (problem !== undefined)
     throw new EngineError("invalid_prompt", `The conversation of this run is not one a provider accepts: ${problem}`);
   const deltas = streamDeltas({
     sql: engine.sql,
     hold,
     turn: snapshot.turns,
-    createScrub: async () => (await engine.scrubberOf(hold.runId)).createStream(),
+    createScrub: async () => (await scrubHeld(engine, held)).createStream(),
   });
   try {
-    const usedIds = new Set(snapshot.calls.map((call) => call.providerId));
-    return await askModel(engine, request, { signal: abort.signal, usedIds, onDelta: deltas.push });
+    return await askModel(engine, request, {
+      signal: abort.signal,
+      usedIds: conversation.callsOf(snapshot).usedIds,
+      onDelta: deltas.push,
+      scrub: () => scrubHeld(engine, held),
+      scrubRequest: conversation.scrubRequest,
+    });
   } finally {
     await deltas.end();
   }
 }
 
-function requestOf(engine: Engine, { snapshot, definition }: HeldRun): ModelRequest {
+function requestOf(engine: Engine, { snapshot, definition, conversation }: HeldRun): ModelRequest {
   return {
     workspaceId: snapshot.workspaceId,
     runId: snapshot.id,
     definition: definition.name,
     model: definition.model,
     system: definition.instructions,
-    messages: buildMessages(snapshot),
+    messages: conversation.messagesOf(snapshot),
     tools: advertisedTools(definition, policyOf(snapshot, definition), engine.tools),
     maxOutputTokens: definition.maxOutputTokens,
   };
@@ -131,7 +133,7 @@ async function failWith(engine: Engine, held: HeldRun, error: unknown): Promise<
   // Only texts of our own are shown: a provider's may quote its request.
   const reason =
     error instanceof EngineError ? error.message : "the model could not be asked; the operator's log says why";
-  const scrub = await insist(held.abort.signal, () => engine.scrubberOf(held.hold.runId));
+  const scrub = await scrubHeld(engine, held);
   const outcome = await insist(held.abort.signal, () =>
     engine.commit(failRun, { ...held.hold, reason: `error: ${displayText(scrub.text(reason), 2_000)}` }),
   );

@@ -1,7 +1,7 @@
 import { resultCodes } from "@countersign/gate/result-codes.ts";
 import type { ToolResult } from "./tool.ts";
 
-const kinds: ReadonlySet<unknown> = new Set<ToolResult["kind"]>(["done", "failed", "unknown"]);
+const kinds: ReadonlySet<unknown> = new Set<ToolResult["kind"]>(["done", "failed", "changed", "unknown"]);
 
 /**
  * What a tool returned, if it is a result: its content is text, so that the first run sees what a resumed one reads.
@@ -12,7 +12,7 @@ export function checkToolResult(returned: ToolResult): ToolResult {
   const found: unknown = returned;
   if (typeof found !== "object" || found === null || !("kind" in found) || !kinds.has(found.kind)) {
     throw new TypeError(
-      `A tool returned ${nameOf(found)}; a result is { kind: "done" | "failed" | "unknown", content }`,
+      `A tool returned ${nameOf(found)}; a result is { kind: "done" | "failed" | "changed" | "unknown", content }`,
     );
   }
   if (!("content" in found) || typeof found.content !== "string") {

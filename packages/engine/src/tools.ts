@@ -2,6 +2,7 @@ import { hashDefinition } from "@countersign/gate/canonical.ts";
 import { z } from "zod";
 import { type Decorator, decorateTool } from "./decorate-tool.ts";
 import { EngineError } from "./engine-error.ts";
+import { displayText } from "./exact-text.ts";
 import type { Tool } from "./tool.ts";
 
 /** A tool and the hash of what the model is told about it: an approval is bound to it. */
@@ -41,6 +42,12 @@ export function registerTools(list: readonly Tool[], options: RegisterOptions = 
   );
 }
 
+/** What a model is told of a tool, as JSON text to be read by people; storable whatever is in it. */
+export function describeDefinition({ name, description, schema, server }: Tool): string {
+  const jsonSchema = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+  return displayText(JSON.stringify({ name, description, schema: jsonSchema, server }, null, 2));
+}
+
 function problemsOf(
   tool: Tool,
   index: number,
@@ -60,6 +67,8 @@ function problemsOf(
     problems.push(
       `${name} has no executor; give it the function ${tool.effect === "question" ? "question" : "execute"}`,
     );
+  if (tool.effect === "question" && tool.propose !== undefined)
+    problems.push(`${name} is a question, which proposes nothing; take its function propose away`);
   if (!hasSchema(tool)) problems.push(`${name} has no schema that can be written as JSON Schema; use one of zod`);
   for (const capability of tool.requires ?? []) {
     if (capabilities === undefined || capabilities.has(capability)) continue;

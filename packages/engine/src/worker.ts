@@ -36,6 +36,9 @@ export interface Worker {
 /** How often a beat tries the leases whose rows were locked, within a quarter of the time to the next. */
 const renewAttempts = 10;
 
+/** The most runs of one claim: the first of them are at work while the next are claimed. */
+const mostAtOnce = 64;
+
 interface InHand {
   readonly run: HeldRun;
   readonly done: Promise<void>;
@@ -48,6 +51,7 @@ export function startWorker(engine: Engine, options: WorkerOptions): Worker {
   const tools = new Map([...engine.tools].map(([tool, { definitionHash }]) => [tool, definitionHash]));
   /** By lease: a run that was lost and claimed again can be in hand twice for as long as its old hold takes to end. */
   const runs = new Map<string, InHand>();
+  const leasesOf = new Map<string, Set<string>>();
   const look = singly(lookForWork, (error) => engine.report({ kind: "claim.failed", error }));
   const beat = singly(renew, () => undefined);
   const watch = singly(stopStopped, () => undefined);
@@ -70,22 +74,23 @@ export function startWorker(engine: Engine, options: WorkerOptions): Worker {
   }
 
   async function lookForWork(): Promise<void> {
-    const limit = isStopping ? 0 : Math.max(capacity - runs.size, 0);
+    const limit = isStopping ? 0 : Math.min(Math.max(capacity - runs.size, 0), mostAtOnce);
     const held = [...runs.values()].map(({ run }) => run.hold);
     if (limit === 0 && held.length === 0) return;
     const claimedAt = performance.now();
     const claimed = await claimRuns(engine.sql, { worker: name, leaseMs, limit, held, tools }, (runId, error) =>
       engine.report({ kind: "claim.failed", runId, error }),
     );
-    mayBeMore = claimed.filter(({ kind }) => kind === "claimed").length === limit;
+    mayBeMore = limit > 0 && claimed.filter(({ kind }) => kind === "claimed").length === limit;
     for (const one of claimed) {
       if (one.kind === "claimed") await take(one.snapshot, claimedAt);
       else tellNews(one.runId);
     }
+    if (mayBeMore && runs.size < capacity) look.ask();
   }
 
   function holdsOf(runId: string): HeldRun[] {
-    return [...runs.values()].flatMap(({ run }) => (run.hold.runId === runId ? [run] : []));
+    return [...(leasesOf.get(runId) ?? [])].flatMap((leaseId) => runs.get(leaseId)?.run ?? []);
   }
 
   function tellNews(runId: string): void {
@@ -103,7 +108,9 @@ export function startWorker(engine: Engine, options: WorkerOptions): Worker {
       if (run === undefined) return;
       run.isLeaving = isStopping;
       for (const lost of holdsOf(snapshot.id)) lost.abort.abort();
-      runs.set(run.hold.leaseId, { run, renewedAt, done: drive(run) });
+      const { leaseId } = run.hold;
+      runs.set(leaseId, { run, renewedAt, done: drive(run) });
+      leasesOf.set(snapshot.id, (leasesOf.get(snapshot.id) ?? new Set()).add(leaseId));
     } catch (error) {
       engine.report({ kind: "run.dropped", runId: snapshot.id, error });
     }
@@ -121,6 +128,9 @@ export function startWorker(engine: Engine, options: WorkerOptions): Worker {
       engine.report({ kind: "run.dropped", runId, error });
     } finally {
       runs.delete(leaseId);
+      const leases = leasesOf.get(runId);
+      leases?.delete(leaseId);
+      if (leases?.size === 0) leasesOf.delete(runId);
       // There is room again for what was left behind for want of it.
       if (mayBeMore) look.ask();
     }
@@ -157,10 +167,18 @@ export function startWorker(engine: Engine, options: WorkerOptions): Worker {
   /** One that fails leaves the work to the next, and at last to `abortOverdue`. */
   async function stopStopped(): Promise<void> {
     if (runs.size === 0) return;
-    const holds = [...runs.values()].map(({ run }) => run.hold);
+    const holds = [...runs.values()].map(({ run }) => ({
+      ...run.hold,
+      policyVersions: run.snapshot.policyVersions,
+    }));
     for (const { leaseId, kind } of await findStoppedHolds(renewals, holds)) {
       const run = runs.get(leaseId)?.run;
       if (run === undefined || run.abort.signal.aborted) continue;
+      if (kind === "judged_anew") {
+        run.hasNews = true;
+        run.news.resolve();
+        continue;
+      }
       if (kind === "killed") run.isLeaving = true;
       run.abort.abort();
     }

@@ -28,7 +28,9 @@ export function buildRequest(
   const tools = request.tools.map(toolOf);
   const lastTool = tools.at(-1);
   if (system === undefined && lastTool !== undefined) tools[tools.length - 1] = { ...lastTool, ...cacheable };
-  const thinks = thinking?.type === "enabled" && !startsWithThought(request.messages) ? unthinking : thinking;
+  const mayThink =
+    request.purpose !== "classifier" && (thinking?.type !== "enabled" || startsWithThought(request.messages));
+  const thinks = thinking === undefined || mayThink ? thinking : unthinking;
   // What the model thinks counts as output, and is to take nothing from its answer.
   const budget = thinks?.type === "enabled" ? thinks.budget_tokens : 0;
   return {

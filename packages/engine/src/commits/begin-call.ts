@@ -1,4 +1,4 @@
-import { boolean, defineCommit, text, uuid } from "../commit.ts";
+import { boolean, defineCommit, moment, text, uuid } from "../commit.ts";
 import { type Hold, holdColumns } from "../held-run.ts";
 
 /** A call about to start, as its worker has just judged it again. */
@@ -6,6 +6,8 @@ export interface BeginCall extends Hold {
   readonly callId: string;
   /** The policy versions the gate has just judged it under. */
   readonly policyVersions: string;
+  /** The next moment at which a rule or a dial of that policy stops to count: from then on the call must be judged again. */
+  readonly validUntil?: Date | undefined;
   /** The hash of the tool as this worker would run it. */
   readonly definitionHash: string;
   /** The gate asks: the call's own approval must carry it. */
@@ -36,6 +38,7 @@ export const beginCall = defineCommit<BeginCall, Row, BeginOutcome>({
     ...holdColumns,
     p_calls: uuid((call) => call.callId),
     p_versions: text((call) => call.policyVersions),
+    p_valid_until: moment((call) => call.validUntil),
     p_definition_hashes: text((call) => call.definitionHash),
     p_needs_approval: boolean((call) => call.needsApproval),
     p_again: boolean((call) => call.again),

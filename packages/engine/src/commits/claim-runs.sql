@@ -16,7 +16,6 @@ declare
   news   uuid[];
   calls  uuid[];
   epochs bigint[];
-  begun  uuid[];
   lines  int[];
 begin
   select array_agg(l.id) into fresh
@@ -42,21 +41,36 @@ begin
     return;
   end if;
 
-  if exists (select 1 from tool_calls c where c.run_id = any (fresh || news) and c.status = 'requested' and c.approval_id is not null) then
+  if exists (select 1
+               from unnest(fresh || news) n (id)
+              cross join lateral (
+                    select c.status, c.approval_id from tool_calls c
+                     where c.run_id = n.id and c.turn_seq = (select max(l.turn_seq) from tool_calls l where l.run_id = n.id)
+                    offset 0) c
+              where c.status = 'requested' and c.approval_id is not null) then
     perform lock_policies(fresh || news);
     select array_agg(c.id), array_agg(r.epoch + (r.id = any (coalesce(fresh, '{}')))::int)
       into calls, epochs
       from startable_calls(fresh || news, p_tools, p_definition_hashes) s
-      join tool_calls c on c.id = s.call_id
-      join runs r on r.id = c.run_id;
+     cross join lateral (select c.id, c.run_id from tool_calls c where c.id = s.call_id limit 1) c
+     cross join lateral (select r.id, r.epoch from runs r where r.id = c.run_id limit 1) r;
     if calls is not null then
       begin
-        select array_agg(b.run_id), array_agg(b.lines) into begun, lines from begin_calls(calls, epochs) b;
+        -- In the order of the runs, so that the update need not join them: that would cost the square of the batch.
+        select array_agg(b.lines order by n.i) into lines
+          from unnest(fresh || news) with ordinality n (id, i)
+          left join begin_calls(calls, epochs) b on b.run_id = n.id;
       exception when sqlstate 'CSAUD' then
         -- The worker begins these calls itself, and there each fails with what is wrong.
-        begun := null;
+        lines := null;
       end;
     end if;
+  end if;
+
+  if calls is null then
+    -- Need not wait for the disk: whatever is done under this claim is written after it, so a crash of the database loses
+    -- it only where nothing else is left of it, and the next claim, though of the same epoch, has another lease.
+    perform set_config('synchronous_commit', 'off', true);
   end if;
 
   update runs r
@@ -69,12 +83,12 @@ begin
          claims_without_progress = r.claims_without_progress + k.is_fresh::int,
          status                  = case s.status when 'queued' then 'running' else s.status end,
          waits_on                = s.waits_on,
+         changed                 = case when r.status = 'queued' or n.lines > 0 then pg_current_xact_id() else r.changed end,
          wake_at                 = s.wake_at,
-         last_seq                = r.last_seq + coalesce(b.lines, 0)
-    from unnest(fresh || news) n (id)
-    join run_state(fresh || news) s on s.run_id = n.id
-    left join unnest(begun, lines) b (run_id, lines) on b.run_id = n.id
-   cross join lateral (select n.id = any (coalesce(fresh, '{}')) as is_fresh) k
+         last_seq                = r.last_seq + coalesce(n.lines, 0)
+    from rows from (unnest(fresh || news), unnest(lines)) with ordinality n (id, lines, i)
+   cross join lateral run_state(array[n.id]) s
+   cross join lateral (select n.i <= coalesce(cardinality(fresh), 0) as is_fresh) k
    where r.id = n.id;
 
   return query

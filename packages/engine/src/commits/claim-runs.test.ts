@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Queryable } from "@countersign/db/connect.ts";
+import { transaction } from "@countersign/db/transaction.ts";
 import { commitWithin } from "../commit.ts";
 import type { Hold } from "../held-run.ts";
 import { engineDatabase } from "../testing/engine-database.ts";
@@ -128,6 +129,21 @@ test("DU16: runs that two workers ask for at the same time are claimed once each
   expect(await callRow(sql, approved.callId)).toMatchObject({ status: "executing", attempt: 1 });
   const acquired = await sql`select from run_log where run_id = ${approved.runId} and kind = 'capability.acquired'`;
   expect(acquired).toHaveLength(1);
+});
+
+test("a claim waits for the disk only where it begins a call", async () => {
+  const world = await makeWorld(sql);
+  const waitsFor = async (): Promise<unknown> =>
+    await transaction(sql, async (tx) => {
+      await tx`set local synchronous_commit = on`;
+      expect(await claim(tx)).toHaveLength(1);
+      const [row] = await tx`select current_setting('synchronous_commit') as setting`;
+      return row?.["setting"];
+    });
+  await givenRun(sql, world);
+  expect(await waitsFor()).toBe("off");
+  await givenApprovedRun(sql, world);
+  expect(await waitsFor()).toBe("on");
 });
 
 describe("approved calls begin in the claim", () => {

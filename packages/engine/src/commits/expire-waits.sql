@@ -1,7 +1,8 @@
 -- Waiting → expired, for up to p_limit runs whose time has come: an overdue approval is `expired` and its call denied,
 -- an overdue question gives its default as the result; cards say so, and the runs are ready. Under a kill switch nothing
 -- expires: the run is only looked at again later. Each row is judged again under its lock, so a second sweeper with an
--- old list does nothing.
+-- old list does nothing. Approvals whose time has not come, but that of a reminder or an escalation, are reminded or
+-- escalated. Returns the runs of which something was said, with how many of their waits expired.
 create or replace function expire_waits(p_limit int)
 returns table (run_id uuid, expired int)
 language plpgsql volatile set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
@@ -10,6 +11,7 @@ declare
   moment    timestamptz;
   due       uuid[];
   overdue   uuid[];
+  reminded  uuid[];
 begin
   select array_agg(l.id) into due
     from (select r.id from runs r where r.wake_at <= clock_timestamp() order by r.wake_at limit p_limit for no key update skip locked) l;
@@ -66,6 +68,9 @@ begin
   perform wake_runs(array_agg(x.run), array_agg(x.lines))
      from (select c.run_id, count(*)::int from tool_calls c where c.id = any (overdue) group by c.run_id) x (run, lines);
 
+  select array_agg(m) into reminded
+    from remind_approvals(array(select p.run_id from policy_of(due) p where p.killed is null), moment) m;
+
   -- Held by a kill switch, or given more time by a lift: look again when it can matter.
   update runs r
      set wake_at = greatest(p.expires_not_before, moment + interval '1 minute')
@@ -73,6 +78,10 @@ begin
    where r.id = p.run_id and r.wake_at <= moment;
 
   return query
-  select c.run_id, count(*)::int from tool_calls c where c.id = any (overdue) group by c.run_id;
+  select x.run, sum(x.expired)::int
+    from (select c.run_id, 1 from tool_calls c where c.id = any (overdue)
+           union all
+          select m, 0 from unnest(reminded) m) x (run, expired)
+   group by x.run;
 end
 $$;

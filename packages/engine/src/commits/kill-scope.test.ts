@@ -187,5 +187,5 @@ test("DU05: a kill or a lift that fails at any write changes nothing", async () 
   expect(kill.written).toEqual(["policies", "audit"]);
   const lift = await failAtEveryWrite(sql, (on) => liftScope(on, scope, world.admin));
   expect(lift.outcome).toBe("lifted");
-  expect(lift.written).toEqual(["policies", "audit"]);
+  expect(lift.written).toEqual(["policies", "policy_changes", "audit"]);
 });

@@ -15,6 +15,12 @@ export const appScope: Scope = {
   workspaceId: undefined,
 };
 
+/** Who changes policy, and how it is known, such as `token:<id> over http`. Without a user: the app's configuration. */
+export interface Author {
+  readonly userId: string | undefined;
+  readonly way: string;
+}
+
 /**
  * Afterwards nothing under the scope is claimed, begun, decided or expired until it is lifted; holders stop at their next
  * beat. Throws where the workspace has no such scope.

@@ -16,6 +16,9 @@ begin
     return;
   end if;
 
+  -- What came to wait before the switch went on is judged by what policy says now.
+  insert into policy_changes (scope_id, workspace_id) values (p_scope_id, p_workspace);
+
   insert into audit (workspace_id, actor, action, subject)
   values (coalesce(p_workspace, '00000000-0000-0000-0000-000000000000'), 'user:' || p_user, 'scope.lifted', p_scope_id::text);
   return query select 'lifted';

@@ -13,7 +13,10 @@ declare
 begin
   with marked as (
     update tool_calls c
-       set status = 'unknown', waits_on = 'outcome', wait_until = null, result = n.result, result_code = 'unknown', approval_id = n.approval
+       set status = 'unknown', waits_on = 'outcome', wait_until = null, result = n.result, result_code = 'unknown', approval_id = n.approval,
+           run_args        = coalesce((select b.edited_args from approvals b where b.id = c.approval_id), c.run_args),
+           run_args_hash   = coalesce((select b.edited_args_hash from approvals b where b.id = c.approval_id), c.run_args_hash),
+           selected_option = coalesce((select b.selected_option from approvals b where b.id = c.approval_id), c.selected_option)
       from unnest(p_runs, p_epochs, p_leases, p_calls, p_results, p_approvals) n (run, epoch, lease, call, result, approval)
       join runs r on r.id = n.run and r.epoch = n.epoch and r.lease_id = n.lease
      where r.id = any (locked) and c.id = n.call and c.run_id = r.id
@@ -30,6 +33,14 @@ begin
   perform open_approvals(array_agg(n.call), array_agg(n.task), array_agg(n.title), array_agg(n.card))
      from unnest(p_calls, p_tasks, p_titles, p_cards) n (call, task, title, card)
     where n.call = any (calls);
+
+  -- Run again, it is to be what a person agreed to.
+  update approvals a
+     set preconditions = (select b.preconditions from approvals b
+                           where b.call_id = a.call_id and b.id <> a.id
+                           order by b.requested_at desc limit 1)
+    from unnest(p_calls, p_approvals) n (call, approval)
+   where a.id = n.approval and n.call = any (calls);
 
   return query
   select n.run,

@@ -20,29 +20,33 @@ declare
   locked    uuid[] := lock_runs(p_runs, p_blocking);
   ids       uuid[];
   seqs      int[];
+  read      int[];
   finishing boolean[];
   news      boolean[];
 begin
   -- In the order of the members, so that no later statement has to join them: null where the guard does not hold.
-  select array_agg(r.id order by n.i), array_agg(r.last_seq + x.steer_lines + 1 order by n.i),
+  select array_agg(r.id order by n.i), array_agg(r.last_seq + x.steer_lines + 1 order by n.i), array_agg(x.steer_lines order by n.i),
          array_agg(n.output is not null and r.unread = x.steer_lines order by n.i), array_agg(r.ready_at is not null order by n.i)
-    into ids, seqs, finishing, news
+    into ids, seqs, read, finishing, news
     from unnest(p_runs, p_epochs, p_leases, p_turns, p_steers_read, p_outputs)
          with ordinality n (run, epoch, lease, turn, steers_read, output, i)
     left join runs r
       on r.id = n.run and r.id = any (locked) and r.epoch = n.epoch and r.lease_id = n.lease and r.turns = n.turn
    cross join lateral (select greatest(n.steers_read - (r.steers - r.unread), 0) as steer_lines) x;
 
-  with taken as (
-    update steers s
-       set read_seq = r.last_seq + s.n - (r.steers - r.unread)
-      from unnest(p_runs, p_steers_read) n (run, steers_read)
-      join runs r on r.id = n.run
-     where r.id = any (ids) and s.run_id = r.id and s.n > r.steers - r.unread and s.n <= n.steers_read
-    returning s.run_id, s.read_seq, s.author, s.content)
+  if 0 < any (read) then
+    with taken as (
+      update steers s
+         set read_seq = k.seq
+        from unnest(ids, seqs, read, p_steers_read) n (id, seq, read, steers_read)
+       cross join lateral (select n.steers_read - n.read + x as n, n.seq - n.read - 1 + x as seq from generate_series(1, n.read) x) k
+       where s.run_id = n.id and s.n = k.n
+      returning s.run_id, s.read_seq, s.author, s.content)
+    insert into run_log (run_id, seq, kind, actor, content)
+    select t.run_id, t.read_seq, 'user', 'user:' || t.author, t.content from taken t;
+  end if;
+
   insert into run_log (run_id, seq, kind, actor, content, input_tokens, output_tokens, cost_micros)
-  select t.run_id, t.read_seq, 'user', 'user:' || t.author, t.content, null, null, null from taken t
-   union all
   select n.id, n.seq, 'assistant', 'run:' || n.id, n.content, n.input_tokens, n.output_tokens, n.cost_micros
     from unnest(ids, seqs, p_contents, p_input_tokens, p_output_tokens, p_cost_micros)
          n (id, seq, content, input_tokens, output_tokens, cost_micros)
@@ -90,7 +94,7 @@ begin
      set last_seq                = n.seq + n.is_finishing::int,
          turns                   = r.turns + 1,
          call_count              = r.call_count + (select count(*) from tool_calls c where c.run_id = r.id and c.turn_seq = n.seq),
-         unread                  = r.unread - greatest(n.steers_read - (r.steers - r.unread), 0),
+         unread                  = r.unread - n.read,
          input_tokens            = r.input_tokens + n.input_tokens,
          output_tokens           = r.output_tokens + n.output_tokens,
          cost_micros             = r.cost_micros + n.cost_micros,
@@ -101,12 +105,13 @@ begin
          output                  = case when n.is_finishing then n.output end,
          finished_at             = case when n.is_finishing then clock_timestamp() end,
          ready_at                = null,
+         changed                 = pg_current_xact_id(),
          lease_id                = case when not o.lets_go then r.lease_id end,
          lease_until             = case when not o.lets_go then r.lease_until end,
          worked_ms               = r.worked_ms + case when o.lets_go then (extract(epoch from clock_timestamp() - r.claimed_at) * 1000)::bigint else 0 end
-    from unnest(ids, seqs, finishing, news, p_steers_read, p_input_tokens, p_output_tokens, p_cost_micros, p_outputs)
-         n (id, seq, is_finishing, has_news, steers_read, input_tokens, output_tokens, cost_micros, output)
-    join run_state(ids) s on s.run_id = n.id
+    from unnest(ids, seqs, finishing, news, read, p_input_tokens, p_output_tokens, p_cost_micros, p_outputs)
+         n (id, seq, is_finishing, has_news, read, input_tokens, output_tokens, cost_micros, output)
+   cross join lateral run_state(array[n.id]) s
    cross join lateral (select n.is_finishing or (s.is_idle and not n.has_news) as lets_go) o
    where r.id = n.id;
 

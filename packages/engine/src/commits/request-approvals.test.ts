@@ -40,6 +40,7 @@ function aRequest(
     callId: given.callId,
     approvalId: uuidv7(),
     card: { taskId: uuidv7(), title: "Send it after all?", body: '{"why":"policy"}' },
+    verdict: "ask",
     gateRow: "17",
     gateReason: "rule:ask",
     policyVersions: "1.2.1.0",
@@ -179,4 +180,40 @@ test("DU05: a request that fails at any write leaves the call requested, with it
   );
   expect(outcome.kind).toBe("requested");
   expect(written).toEqual(["approvals", "tool_calls", "tasks", "runs"]);
+});
+
+test("a call that did nothing, as its tool said, waits again: the attempt does not count, its claim and its credentials are given up", async () => {
+  const world = await makeWorld(sql);
+  const given = await givenExecutingCall(sql, world, { requires: ["mail.send"] });
+  const preconditions = '[{"kind":"file","name":"a","hash":"1"}]';
+  const request = aRequest(given, { isUndone: true, preconditions, options: '["x"]', verdict: "pick" });
+  expect(await commitWithin(sql, requestApprovals, { ...request, isUndone: false })).toMatchObject({ kind: "settled" });
+  expect(await commitWithin(sql, requestApprovals, request)).toMatchObject({ kind: "requested", isParked: true });
+  const [row] = await sql`
+    select c.status, c.verdict, c.attempt, c.undone, c.has_effect_claim, a.preconditions, a.options,
+           (select count(*)::int from capability_leases l where l.call_id = c.id) as leases
+      from tool_calls c join approvals a on a.id = c.approval_id where c.id = ${given.callId}`;
+  expect(row).toEqual({
+    status: "waiting",
+    verdict: "pick",
+    attempt: 0,
+    undone: 1,
+    has_effect_claim: false,
+    preconditions,
+    options: '["x"]',
+    leases: 0,
+  });
+});
+
+test("what a person changed with an approval that no longer carries stays with the call, and the next approval is bound to it", async () => {
+  const world = await makeWorld(sql);
+  const given = await givenApprovedRun(sql, world);
+  await sql`update approvals set edited_args = '{"a":1}', edited_args_hash = 'edited' where id = ${given.approvalId}`;
+  const hold = await claimRun(sql, given.runId);
+  const request = aRequest({ hold, callId: given.callId });
+  await commitWithin(sql, requestApprovals, request);
+  const [row] = await sql`
+    select c.run_args, c.run_args_hash, a.args_hash, a.edited_args
+      from tool_calls c join approvals a on a.id = c.approval_id where c.id = ${given.callId}`;
+  expect(row).toEqual({ run_args: '{"a":1}', run_args_hash: "edited", args_hash: "edited", edited_args: null });
 });

@@ -1,18 +1,25 @@
-import { bigint, defineCommit, text, uuid } from "../commit.ts";
+import { bigint, boolean, defineCommit, text, uuid } from "../commit.ts";
 import { type Hold, holdColumns, type Standing, standingOf, type StandingRow } from "../held-run.ts";
 import type { Card } from "./record-turn.ts";
 
-/** A requested call that must be asked about after all, as the gate judged it under `policyVersions`. */
+/** A call that must be asked about, as the gate judged it under `policyVersions`. */
 export interface RequestApproval extends Hold {
   readonly callId: string;
   readonly approvalId: string;
   readonly card: Card;
+  readonly verdict: "ask" | "pick";
   readonly gateRow: string;
   readonly gateReason: string;
   readonly policyVersions: string;
   /** The tool as it is now: the new approval is bound to it. */
   readonly definitionHash: string;
   readonly expiresMs: number | undefined;
+  /** JSON text of what the preview on the card rests on. */
+  readonly preconditions?: string | undefined;
+  /** JSON text of the ids that a person picks from. */
+  readonly options?: string | undefined;
+  /** The attempt under way did nothing, as its tool says, and does not count. */
+  readonly isUndone?: boolean;
 }
 
 export type RequestOutcome = { readonly kind: "requested" | "settled" | "lease_lost" } & Standing;
@@ -32,11 +39,15 @@ export const requestApprovals = defineCommit<RequestApproval, Row, RequestOutcom
     p_tasks: uuid((request) => request.card.taskId),
     p_titles: text((request) => request.card.title),
     p_cards: text((request) => request.card.body),
+    p_verdicts: text((request) => request.verdict),
     p_rows: text((request) => request.gateRow),
     p_reasons: text((request) => request.gateReason),
     p_versions: text((request) => request.policyVersions),
     p_definition_hashes: text((request) => request.definitionHash),
     p_expires_ms: bigint((request) => request.expiresMs),
+    p_preconditions: text((request) => request.preconditions),
+    p_options: text((request) => request.options),
+    p_undone: boolean((request) => request.isUndone ?? false),
   },
   outcomeOf: (row) => ({ kind: row.outcome, ...standingOf(row) }),
 });

@@ -25,13 +25,9 @@ begin
      where l.run_id = p_runs[1] and l.kind = 'grant.revoked' and l.content = to_json('revoked ' || lost)::text);
 
   if losing is not null then
-    insert into policies as p (scope_id, scope, workspace_id)
-    select r.id, 'run', r.workspace_id
-      from runs r
-     where r.id = any (losing)
-     order by r.id
-        on conflict (scope_id) do update
-       set version = p.version + 1;
+    perform move_policies(array_agg('run'::text), array_agg(r.id), array_agg(r.workspace_id), array_agg(null::text))
+       from runs r
+      where r.id = any (losing);
 
     update capability_leases l
        set revoked_at = coalesce(l.revoked_at, clock_timestamp())

@@ -153,5 +153,5 @@ test("a revocation that fails at any write takes nothing", async () => {
     commitWithin(on, revokeGrant, aRevocation(world, runId)),
   );
   expect(outcome).toEqual({ kind: "revoked", runs: 1 });
-  expect(written).toEqual(["policies", "capability_leases", "audit", "run_log", "runs"]);
+  expect(written).toEqual(["policies", "policy_changes", "capability_leases", "audit", "run_log", "runs"]);
 });

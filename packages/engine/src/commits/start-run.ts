@@ -1,4 +1,5 @@
-import { defineCommit, integer, text, uuid } from "../commit.ts";
+import type { ApprovalPolicy, DialLevel } from "@countersign/gate/rule.ts";
+import { boolean, defineCommit, integer, moment, text, uuid } from "../commit.ts";
 
 /** A run to be started. */
 export interface StartRun {
@@ -11,8 +12,17 @@ export interface StartRun {
   /** The first message, as JSON text of a string. */
   readonly input: string;
   readonly grants: readonly string[];
+  /** Whoever starts it was signed in as themselves: no program, and nobody acting for them. */
+  readonly isTyped?: boolean;
   /** The same key again returns the run it started; `requestHash` tells whether the same thing was asked. */
   readonly key?: { readonly key: string; readonly requestHash: string };
+  /** What is to run unasked in this run, and which of its calls ask; whoever starts it must have been found entitled. */
+  readonly policy?: {
+    readonly dial?: { readonly level: DialLevel; readonly expiresAt?: Date | undefined } | undefined;
+    readonly approvalPolicy?: ApprovalPolicy | undefined;
+    /** How the person was authenticated, for the audit. */
+    readonly way: string;
+  };
   readonly pageId?: string;
   readonly nodeId?: string;
 }
@@ -46,6 +56,11 @@ export const startRun = defineCommit<StartRun, Row, StartOutcome>({
     p_hashes: text((run) => run.key?.requestHash),
     p_pages: uuid((run) => run.pageId),
     p_nodes: uuid((run) => run.nodeId),
+    p_dials: text((run) => run.policy?.dial?.level),
+    p_dials_until: moment((run) => run.policy?.dial?.expiresAt),
+    p_approval_policies: text((run) => run.policy?.approvalPolicy),
+    p_ways: text((run) => run.policy?.way),
+    p_typed: boolean((run) => run.isTyped ?? false),
   },
   outcomeOf: (row) => ({ kind: row.outcome, runId: row.started_id }),
   wakes: (outcome) => outcome.kind === "started",

@@ -2,7 +2,8 @@
 -- a run that waits for anything but a message it is read before the next model turn, whenever that is. A run that has
 -- ended takes none, and the sender is told. The same id again returns the message it stored; on another run it is a
 -- `mismatch`.
-create or replace function steer_run(p_runs uuid[], p_workspaces uuid[], p_ids uuid[], p_authors uuid[], p_contents text[], p_blocking boolean)
+create or replace function steer_run(p_runs uuid[], p_workspaces uuid[], p_ids uuid[], p_authors uuid[], p_contents text[],
+                                     p_typed boolean[], p_blocking boolean)
 returns table (run_id uuid, outcome text, n int)
 language plpgsql volatile set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
@@ -11,9 +12,9 @@ declare
   ids    uuid[];
 begin
   with sent as (
-    insert into steers (run_id, n, id, author, content)
-    select r.id, r.steers + 1, m.id, m.author, m.content
-      from unnest(p_runs, p_workspaces, p_ids, p_authors, p_contents) m (run, workspace, id, author, content)
+    insert into steers (run_id, n, id, author, content, is_typed)
+    select r.id, r.steers + 1, m.id, m.author, m.content, m.is_typed
+      from unnest(p_runs, p_workspaces, p_ids, p_authors, p_contents, p_typed) m (run, workspace, id, author, content, is_typed)
       join runs r on r.id = m.run and r.workspace_id = m.workspace
      where r.id = any (locked) and r.status not in ('completed', 'failed', 'canceled')
         on conflict (id) do nothing

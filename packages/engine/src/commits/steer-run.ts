@@ -1,4 +1,4 @@
-import { defineCommit, text, uuid } from "../commit.ts";
+import { boolean, defineCommit, text, uuid } from "../commit.ts";
 
 /** A person's message into a live run. */
 export interface SteerRun {
@@ -9,6 +9,8 @@ export interface SteerRun {
   readonly authorId: string;
   /** As JSON text of a string. */
   readonly content: string;
+  /** The author was signed in as themselves: no program, and nobody acting for them. */
+  readonly isTyped?: boolean;
 }
 
 export type SteerOutcome =
@@ -29,6 +31,7 @@ export const steerRun = defineCommit<
     p_ids: uuid((steer) => steer.steerId),
     p_authors: uuid((steer) => steer.authorId),
     p_contents: text((steer) => steer.content),
+    p_typed: boolean((steer) => steer.isTyped ?? false),
   },
   outcomeOf: ({ outcome, n }) => (outcome === "queued" ? { kind: outcome, n: n ?? 0 } : { kind: outcome }),
   wakes: (outcome) => outcome.kind === "queued",

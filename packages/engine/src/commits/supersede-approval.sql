@@ -59,6 +59,13 @@ begin
      join approvals a on a.id = n.approval
     where n.approval = any (asked);
 
+  -- The new card shows what the old one did.
+  update approvals a
+     set preconditions = b.preconditions, options = b.options
+    from unnest(p_approvals, p_new_approvals) n (approval, new_approval)
+    join approvals b on b.id = n.approval
+   where a.id = n.new_approval and n.approval = any (asked) and num_nonnulls(b.preconditions, b.options) > 0;
+
   insert into run_log (run_id, seq, kind, call_id, actor, content)
   select a.run_id, r.last_seq + 1, 'approval.superseded', a.call_id, 'system:policy', to_json(a.settled_reason)::text
     from approvals a

@@ -183,6 +183,10 @@ test.each(["allow", "deny", "ask", "keep"] as const)(
       commitWithin(on, supersedeApproval, aChange(given, next)),
     );
     expect(outcome.kind).toBe(kind === "keep" ? "kept" : "superseded");
-    expect(written).toEqual(kind === "keep" ? ["approvals"] : ["approvals", "tasks", "tool_calls", "run_log", "runs"]);
+    // The policy it was judged under is none that ever was, so a new question is judged once more.
+    const told = kind === "ask" ? ["policy_changes"] : [];
+    expect(written).toEqual(
+      kind === "keep" ? ["approvals"] : ["approvals", "tasks", "tool_calls", ...told, "run_log", "runs"],
+    );
   },
 );

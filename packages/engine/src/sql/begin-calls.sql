@@ -15,13 +15,11 @@ begin
          has_effect_claim = c.effect in ('idempotent', 'once'),
          started_at       = clock_timestamp()
     from unnest(p_calls, p_epochs) n (call_id, epoch)
-   where c.id = n.call_id;
+   where c.id = n.call_id and c.id = any (p_calls);
 
   update approvals a
      set consumed_at = coalesce(a.consumed_at, clock_timestamp())
-    from tool_calls c
-   where c.id = any (p_calls)
-     and a.id = c.approval_id;
+   where a.id = any (array(select c.approval_id from tool_calls c where c.id = any (p_calls)));
 
   if not exists (select 1 from tool_calls c where c.id = any (p_calls) and c.requires <> '{}') then
     return;
@@ -39,7 +37,7 @@ begin
     insert into audit (workspace_id, actor, action, run_id, call_id, subject)
     select r.workspace_id, 'run:' || r.id, 'capability.acquired', r.id, c.id, q.capability
       from tool_calls c
-      join runs r on r.id = c.run_id
+     cross join lateral (select o.id, o.workspace_id, o.last_seq from runs o where o.id = c.run_id limit 1) r
      cross join unnest(c.requires) q (capability)
      where c.id = any (p_calls);
   exception when others then
@@ -52,7 +50,7 @@ begin
     select r.id, r.last_seq + row_number() over (partition by r.id order by c.position, q.capability),
            'capability.acquired', c.id, 'run:' || r.id, to_json('acquired ' || q.capability)::text
       from tool_calls c
-      join runs r on r.id = c.run_id
+     cross join lateral (select o.id, o.workspace_id, o.last_seq from runs o where o.id = c.run_id limit 1) r
      cross join unnest(c.requires) q (capability)
      where c.id = any (p_calls)
     returning run_id)

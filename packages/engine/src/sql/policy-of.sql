@@ -3,16 +3,16 @@
 create or replace function policy_of(p_ids uuid[])
 returns table (run_id uuid, versions text, killed text, expires_not_before timestamptz)
 language sql stable as $$
-  select r.id,
-         max(case p.scope when 'app'        then p.version else 0 end) || '.' ||
-         max(case p.scope when 'workspace'  then p.version else 0 end) || '.' ||
-         max(case p.scope when 'definition' then p.version else 0 end) || '.' ||
-         max(case p.scope when 'run'        then p.version else 0 end),
-         (array_agg(p.scope order by p.scope) filter (where p.killed_at is not null))[1],
-         max(p.lifted_at) + interval '15 minutes'
+  select r.id, s.versions, s.killed, s.expires_not_before
     from runs r
-    join policies p
-      on p.scope_id in ('00000000-0000-0000-0000-000000000000', r.workspace_id, r.definition_id, r.id)
+   cross join lateral (
+         select max(case p.scope when 'app'        then p.version else 0 end) || '.' ||
+                max(case p.scope when 'workspace'  then p.version else 0 end) || '.' ||
+                max(case p.scope when 'definition' then p.version else 0 end) || '.' ||
+                max(case p.scope when 'run'        then p.version else 0 end)  as versions,
+                min(p.scope) filter (where p.killed_at is not null)            as killed,
+                max(p.lifted_at) + interval '15 minutes'                       as expires_not_before
+           from policies p
+          where p.scope_id in ('00000000-0000-0000-0000-000000000000', r.workspace_id, r.definition_id, r.id)) s
    where r.id = any (p_ids)
-   group by r.id
 $$;

@@ -20,7 +20,7 @@ language sql stable as $$
                 coalesce(bool_or(t.waits_on = 'question'), false)                 as on_question,
                 coalesce(bool_or(t.waits_on = 'outcome'), false)                  as on_outcome,
                 min(t.waits_on) filter (where t.waits_on in ('timer', 'child'))   as on_other,
-                min(t.wait_until)                                                 as wake_at
+                min(least(t.wait_until, case when t.waits_on in ('approval', 'outcome') then t.notice_at end)) as wake_at
            from tool_calls t
           where t.run_id = r.id
             and t.turn_seq = (select max(l.turn_seq) from tool_calls l where l.run_id = r.id)) c

@@ -13,6 +13,7 @@ begin
          waits_on                = s.waits_on,
          wake_at                 = s.wake_at,
          ready_at                = null,
+         changed                 = pg_current_xact_id(),
          claims_without_progress = 0,
          lease_id                = case when s.is_idle and b.ready_at is null then null else r.lease_id end,
          lease_until             = case when s.is_idle and b.ready_at is null then null else r.lease_until end,
@@ -21,7 +22,7 @@ begin
                                         else r.worked_ms
                                    end
     from unnest(p_ids, p_lines) n (id, lines)
-    join run_state(p_ids) s on s.run_id = n.id
+   cross join lateral run_state(array[n.id]) s
     join runs b on b.id = n.id
    where r.id = n.id
   returning r.id, b.ready_at is not null, r.lease_id is null;

@@ -9,11 +9,12 @@ begin
          status   = s.status,
          waits_on = s.waits_on,
          wake_at  = s.wake_at,
+         changed  = pg_current_xact_id(),
          ready_at = case when s.status in ('completed', 'failed', 'canceled') or r.quarantined_at is not null then null
                          else coalesce(r.ready_at, clock_timestamp())
                     end
     from unnest(p_ids, p_lines) n (id, lines)
-    join run_state(p_ids) s on s.run_id = n.id
+   cross join lateral run_state(array[n.id]) s
    where r.id = n.id;
 end
 $$;

@@ -1,4 +1,5 @@
 import type { Queryable, Sql } from "@countersign/db/connect.ts";
+import { transaction } from "@countersign/db/transaction.ts";
 import { v7 as uuidv7 } from "uuid";
 import { commitWithin } from "../commit.ts";
 import { decideApproval, type DecideApproval, type DecisionOutcome } from "../commits/decide-approval.ts";
@@ -45,10 +46,12 @@ export async function crashAt(
   await crash(engine.sql, held.hold.runId, maxClaims);
 }
 
-/** The lease of a run is over, and found to be. */
-export async function crash(sql: Queryable, runId: string, maxClaims = 100): Promise<void> {
-  await endLease(sql, runId);
-  await recoverRuns(sql, 100, maxClaims);
+/** The lease of a run is over, and found to be: at once, or a worker that lives could renew it in between. */
+export async function crash(sql: Sql, runId: string, maxClaims = 100): Promise<void> {
+  await transaction(sql, async (tx) => {
+    await endLease(tx, runId);
+    await recoverRuns(tx, 100, maxClaims);
+  });
 }
 
 /** What a test left live is none of the next test's: its workers would take it. */
@@ -122,7 +125,8 @@ export async function outcomeOf(sql: Queryable, runId: string): Promise<string> 
 
 /** Policy changes: the version of the workspace moves. */
 export async function bumpPolicy(sql: Queryable, world: World): Promise<void> {
-  await sql`update policies set version = version + 1 where scope_id = ${world.workspaceId}`;
+  const { workspaceId } = world;
+  await sql`select move_policies(array['workspace'], array[${workspaceId}::uuid], array[${workspaceId}::uuid], array[null::text])`;
 }
 
 /** Resolves once `holds` is true; looked at every few milliseconds. */

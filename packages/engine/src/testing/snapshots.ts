@@ -1,3 +1,4 @@
+import { nothingStored } from "../stored-policy.ts";
 import type { RecordedCall, RunSnapshot } from "../run-snapshot.ts";
 
 /** A call as a snapshot has it; by default a settled read. */
@@ -46,6 +47,7 @@ export function aSnapshot(over: Partial<RunSnapshot> = {}): RunSnapshot {
     grants: [],
     policyVersions: "1.1.1.0",
     killed: null,
+    policy: nothingStored,
     canAnybodyAnswer: true,
     messages: [{ seq: 1, kind: "user", content: '"please do"' }],
     calls: [],

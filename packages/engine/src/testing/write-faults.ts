@@ -10,11 +10,17 @@ const tables = [
   "steers",
   "late_results",
   "approvals",
+  "votes",
+  "delegations",
   "questions",
   "tasks",
   "audit",
   "capability_leases",
   "policies",
+  "policy_changes",
+  "rules",
+  "tool_switches",
+  "tool_pins",
 ] as const;
 
 export type Table = (typeof tables)[number];

@@ -1,0 +1,28 @@
+-- The rules that decisions leave behind, in their own commit and after they were made. The policies of all their scopes are
+-- locked first and in the order of every commit, since the rules are written one way of authentication at a time.
+--   p_rules: JSON of each: id, and where the rule is narrower or wider than the tool of the call: entries, covers, expiresMs.
+create or replace function remember_decisions(p_rules text[], p_approvals uuid[], p_scopes text[], p_users uuid[], p_ways text[]) returns void
+language plpgsql volatile as $$
+declare
+  way text;
+begin
+  perform 1
+     from policies p
+    where p.scope_id in (
+            select case n.scope when 'run' then r.id when 'definition' then r.definition_id else r.workspace_id end
+              from unnest(p_approvals, p_scopes) n (approval, scope)
+              join approvals a on a.id = n.approval
+              join runs r      on r.id = a.run_id)
+    order by array_position(array['app', 'workspace', 'definition', 'run'], p.scope), p.scope_id
+      for no key update;
+
+  for way in select distinct w from unnest(p_ways) w order by w loop
+    perform remember_rules(
+              array_agg((n.rule ->> 'id')::uuid), array_agg(n.approval), array_agg(n.scope), array_agg(null::text), array_agg(null::text),
+              array_agg((n.rule -> 'entries')::text), array_agg(n.rule ->> 'covers'), array_agg((n.rule ->> 'expiresMs')::bigint),
+              array_agg(n.user_id), way)
+       from unnest(p_rules::json[], p_approvals, p_scopes, p_users, p_ways) n (rule, approval, scope, user_id, way_of)
+      where n.way_of is not distinct from way;
+  end loop;
+end
+$$;
