@@ -61,6 +61,52 @@ test("a run is scrubbed of what the process itself holds: other workspaces' open
   );
 });
 
+test("with the mark of before nothing is asked, with another all that was acquired since is known, and with none ever what the process holds", async () => {
+  const workspaceId = await makeWorkspace(sql);
+  await setSecret(sql, key, workspaceId, "mail.send", "mail-canary");
+  const { runId } = await givenLease(sql, workspaceId, "mail.send");
+  let asked = 0;
+  const unsafe = (...given: Parameters<typeof sql.unsafe>) => {
+    asked += 1;
+    return sql.unsafe(...given);
+  };
+  const counted = new Proxy(sql, {
+    get: (pool, name) => (name === "unsafe" ? unsafe : Reflect.get(pool, name)) as unknown,
+  });
+  let held = [{ name: "own", value: "own-canary-1" }];
+  const { scrubberOf } = createScrubbers({ sql: counted, keyring, heldValues: () => held });
+  const first = await scrubberOf(runId, "1");
+  expect(first.scrub("mail-canary own-canary-1")).toBe("[redacted mail.send] [redacted own]");
+  expect(await scrubberOf(runId, "1")).toBe(first);
+  held = [{ name: "own", value: "own-canary-2" }];
+  expect((await scrubberOf(runId, "1")).scrub("mail-canary own-canary-2")).toBe("[redacted mail.send] [redacted own]");
+  expect(asked).toBe(1);
+
+  await setSecret(sql, key, workspaceId, "slack.send", "slack-canary");
+  await givenLease(sql, workspaceId, "slack.send", { runId });
+  expect((await scrubberOf(runId, "2")).scrub("mail-canary slack-canary")).toBe(
+    "[redacted mail.send] [redacted slack.send]",
+  );
+  expect((await scrubberOf(runId, null)).scrub("own-canary-2")).toBe("[redacted own]");
+  expect(asked).toBe(2);
+});
+
+test("what could not be asked is asked again with the same mark", async () => {
+  const workspaceId = await makeWorkspace(sql);
+  await setSecret(sql, key, workspaceId, "mail.send", "mail-canary");
+  const { runId } = await givenLease(sql, workspaceId, "mail.send");
+  let isAway = true;
+  const unsafe = (...given: Parameters<typeof sql.unsafe>): unknown =>
+    isAway ? Promise.reject(new Error("away")) : sql.unsafe(...given);
+  const failing = new Proxy(sql, {
+    get: (pool, name) => (name === "unsafe" ? unsafe : Reflect.get(pool, name)) as unknown,
+  });
+  const { scrubberOf } = createScrubbers({ sql: failing, keyring, heldValues: () => [] });
+  await expect(scrubberOf(runId, "1")).rejects.toThrow("away");
+  isAway = false;
+  expect((await scrubberOf(runId, "1")).scrub("mail-canary")).toBe("[redacted mail.send]");
+});
+
 test("a version that does not open hides nothing else", async () => {
   const workspaceId = await makeWorkspace(sql);
   await setSecret(sql, key, workspaceId, "mail.send", "mail-canary");

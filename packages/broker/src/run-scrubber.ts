@@ -20,29 +20,56 @@ export interface Scrubbers {
   /**
    * A scrubber for everything that leaves a run: of each value it may have acquired, found again from its leases, so it
    * is the same after a restart, and of what the process holds. To be asked for anew before each use: a run acquires more.
+   * With a `mark` that was given before, the run has acquired nothing since and the database is not asked; with null it
+   * never did. As long as the values are the same the scrubber is the same object.
    */
-  scrubberOf(runId: string): Promise<Scrubber>;
+  scrubberOf(runId: string, mark?: string | null): Promise<Scrubber>;
 }
 
-/** So many opened values and built scrubbers are kept; the longest unused go first. */
-const mostKept = 256;
+interface Acquired {
+  readonly values: readonly HeldValue[];
+  /** Whether the ring has the key of each: what does not open for want of one may open later. */
+  readonly isWhole: boolean;
+}
+
+/** So many opened values, runs and built scrubbers are kept; the longest unused go first. */
+const mostKept = 1_024;
 
 /** Scrubbers that share what they opened; for the worker alone. */
 export function createScrubbers({ sql, keyring, refreshKeyring, heldValues }: ScrubbersOptions): Scrubbers {
   const opened = createCache<string | undefined>();
+  const acquired = createCache<Promise<Acquired>>();
   const built = createCache<Scrubber>();
 
-  async function scrubberOf(runId: string): Promise<Scrubber> {
+  async function findAcquired(runId: string): Promise<Acquired> {
     const rows = await readAcquired(sql, runId);
     if (rows.some((row) => !keyring.has(row.keyId))) await refreshKeyring?.();
-    const acquired = rows.flatMap((row) => {
+    const values = rows.flatMap((row) => {
       // By key, too: what did not open for want of its key may open later.
       const place = JSON.stringify([row.id, row.version, keyring.has(row.keyId), row.ciphertext.toString("base64")]);
-      const value = opened(place, () => open(keyring, row));
+      const value = opened.get(place, () => open(keyring, row));
       return value === undefined ? [] : [{ name: row.name, value }];
     });
-    const values = [...acquired, ...heldValues()];
-    return built(hashOf(values), () => createScrubber(values));
+    return { values, isWhole: rows.every((row) => keyring.has(row.keyId)) };
+  }
+
+  async function acquiredBy(runId: string, mark: string | null | undefined): Promise<readonly HeldValue[]> {
+    if (mark === null) return [];
+    if (mark === undefined) return (await findAcquired(runId)).values;
+    const place = `${runId} ${mark}`;
+    let isWhole = false;
+    try {
+      const found = await acquired.get(place, () => findAcquired(runId));
+      isWhole = found.isWhole;
+      return found.values;
+    } finally {
+      if (!isWhole) acquired.drop(place);
+    }
+  }
+
+  async function scrubberOf(runId: string, mark?: string | null): Promise<Scrubber> {
+    const values = [...(await acquiredBy(runId, mark)), ...heldValues()];
+    return built.get(hashOf(values), () => createScrubber(values));
   }
 
   return { scrubberOf };
@@ -83,15 +110,23 @@ function hashOf(values: readonly HeldValue[]): string {
   return createHash("sha256").update(JSON.stringify(values)).digest("base64");
 }
 
+interface Cache<T> {
+  get(key: string, make: () => T): T;
+  drop(key: string): void;
+}
+
 /** Remembers the answers of the most recent keys. */
-function createCache<T>(): (key: string, make: () => T) => T {
+function createCache<T>(): Cache<T> {
   const entries = new Map<string, T>();
-  return (key, make) => {
-    const value = entries.has(key) ? (entries.get(key) as T) : make();
-    entries.delete(key);
-    entries.set(key, value);
-    const oldest = entries.keys().next();
-    if (entries.size > mostKept && oldest.done !== true) entries.delete(oldest.value);
-    return value;
+  return {
+    get(key, make) {
+      const value = entries.has(key) ? (entries.get(key) as T) : make();
+      entries.delete(key);
+      entries.set(key, value);
+      const oldest = entries.keys().next();
+      if (entries.size > mostKept && oldest.done !== true) entries.delete(oldest.value);
+      return value;
+    },
+    drop: (key) => void entries.delete(key),
   };
 }

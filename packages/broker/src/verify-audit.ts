@@ -3,6 +3,7 @@ import { transaction } from "@countersign/db/transaction.ts";
 import { isHeadGenuine, type AuditHead } from "./audit-heads.ts";
 import type { AuditKey } from "./audit-key.ts";
 import { auditColumns, chainStart, hashLink, type AuditRow } from "./audit-link.ts";
+import { verifyReceipts } from "./verify-receipts.ts";
 
 /** Where the audit is not what was sealed. `seq` is the number in the chain. */
 export interface AuditBreak {
@@ -21,7 +22,9 @@ export interface AuditBreak {
     /** The row was sealed with a key that is not at hand. */
     | "other_key"
     /** A head that was not signed with this key, or changed since. */
-    | "head_not_genuine";
+    | "head_not_genuine"
+    /** An approval is not what was shown and decided. */
+    | "receipt";
   readonly seq?: number;
   readonly auditId?: string;
   readonly message: string;
@@ -40,7 +43,7 @@ const pageSize = 2_000;
 
 /**
  * Goes through every chain as it stands at this moment, and compares it with `heads` that were kept elsewhere and with
- * those in the database. Reports how much is sealed and not yet sealed, and each break with its place; a broken row is one
+ * those in the database, and approvals with what was sealed of them. Reports how much is sealed and not yet sealed, and each break with its place; a broken row is one
  * break, not everything after it. Reads all rows, in pages.
  */
 export async function verifyAudit(sql: Sql, key: AuditKey, heads: readonly AuditHead[]): Promise<AuditReport> {
@@ -58,7 +61,7 @@ export async function verifyAudit(sql: Sql, key: AuditKey, heads: readonly Audit
         breaks.push(...chain.breaks);
       }
       const unsealed = await readUnsealed(tx);
-      breaks.push(...unsealed.inserted);
+      breaks.push(...unsealed.inserted, ...(await verifyReceipts(tx)));
       return {
         isSound: breaks.length === 0,
         sealed,

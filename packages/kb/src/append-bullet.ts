@@ -1,9 +1,12 @@
-import { generateKeyBetween } from "fractional-indexing";
 import { v7 as newId } from "uuid";
-import { recordCommand } from "./commands.ts";
+import { commitChange } from "./commit-change.ts";
+import { lockPage } from "./load-page.ts";
 import { lookupPage, type Lookup, type Page } from "./lookup.ts";
-import { parseOutline } from "./outline.ts";
-import { visibleNodes, visiblePages, type Writer } from "./scope.ts";
+import { splitComment } from "./node-comment.ts";
+import type { TreeNode } from "./page-tree.ts";
+import { parseOkf } from "./parse-okf.ts";
+import type { Writer } from "./scope.ts";
+import { settleShapes } from "./settle-shapes.ts";
 import { findTextProblem } from "./text.ts";
 import { writeOutline } from "./write-outline.ts";
 
@@ -18,6 +21,7 @@ export interface NewBullet {
 
 export type AppendBulletResult =
   | { readonly kind: "appended"; readonly page: Page; readonly nodeId: string }
+  | { readonly kind: "forbidden"; readonly page: Page }
   | { readonly kind: "refused"; readonly reason: string }
   | Exclude<Lookup, { kind: "found" }>;
 
@@ -34,57 +38,48 @@ export async function appendBullet(writer: Writer, bullet: NewBullet): Promise<A
   const found = await lookupPage(writer, bullet.page);
   if (found.kind !== "found") return found;
 
-  const { tx, workspaceId } = writer;
-  const pageId = found.page.id;
-  await tx`select from ${visiblePages(writer)} p where id = ${pageId} for no key update`;
+  const page = await lockPage(writer, found.page.id);
+  if (page === undefined) return { kind: "forbidden", page: found.page };
   const parentId = bullet.parent ?? null;
-  if (parentId !== null) {
-    const [parent] = await tx<{ kind: string }[]>`
-      select kind from ${visibleNodes(writer)} n where page_id = ${pageId} and id::text = ${parentId}`;
-    if (parent === undefined) {
-      return {
-        kind: "refused",
-        reason: `The page "${found.page.title}" has no node ${parentId}; take an id from reading it.`,
-      };
-    }
-    if (parent.kind !== "bullet" && parent.kind !== "heading") {
-      return {
-        kind: "refused",
-        reason: `Node ${parentId} is a ${parent.kind}; only a bullet or a heading can have bullets below it.`,
-      };
-    }
+  const parent = page.nodes.find(({ id }) => id === parentId);
+  if (parentId !== null && parent === undefined) {
+    return { kind: "refused", reason: `The page "${page.title}" has no node ${parentId}; take an id from reading it.` };
   }
-
-  const [last] = await tx<{ orderKey: string }[]>`
-    select order_key as "orderKey" from ${visibleNodes(writer)} n
-     where page_id = ${pageId} and parent_id is not distinct from ${parentId}::uuid
-     order by order_key desc, id desc limit 1`;
-  const orderKey = generateKeyBetween(last?.orderKey ?? null, null);
-  const nodeId = newId();
-  const [page] = await tx<Page[]>`
-    update pages set revision = revision + 1, updated_at = clock_timestamp()
-     where workspace_id = ${workspaceId} and id = ${pageId}
-    returning id, dir, title, slug, type, revision`;
-  if (page === undefined) throw new Error(`Page ${pageId} vanished while it was locked`);
-  await tx`
-    insert into nodes (id, workspace_id, page_id, parent_id, order_key, kind, text)
-    values (${nodeId}, ${workspaceId}, ${pageId}, ${parentId}, ${orderKey}, 'bullet', ${text})`;
-  const after = { id: nodeId, parentId, orderKey, kind: "bullet", text };
-  await recordCommand(writer, {
-    pageId,
-    revision: page.revision,
+  if (parent !== undefined && parent.kind !== "bullet" && parent.kind !== "heading") {
+    return {
+      kind: "refused",
+      reason: `Node ${parent.id} is a ${parent.kind}; only a bullet or a heading can have bullets below it.`,
+    };
+  }
+  const node = { id: newId(), parentId, kind: "bullet" as const, text, shape: null };
+  const nodes = settleShapes(insertLast(page.nodes, node));
+  if (nodes === undefined) return { kind: "refused", reason: "The text cannot stand as a bullet there." };
+  const committed = await commitChange(writer, page, {
     kind: "bullet.appended",
-    before: null,
-    after,
+    frontmatter: page.frontmatter,
+    nodes,
   });
-  return { kind: "appended", page, nodeId };
+  if (committed === undefined) throw new Error(`Nothing was appended to page ${page.id}`);
+  return { kind: "appended", page: committed.page, nodeId: node.id };
+}
+
+/** The nodes with one more, last among its siblings. */
+function insertLast(nodes: readonly TreeNode[], node: TreeNode): TreeNode[] {
+  const inside = new Set([node.parentId]);
+  let at = node.parentId === null ? nodes.length : nodes.findIndex(({ id }) => id === node.parentId) + 1;
+  for (let next = nodes[at]; next !== undefined && inside.has(next.parentId); next = nodes[at]) {
+    inside.add(next.id);
+    at += 1;
+  }
+  return nodes.toSpliced(at, 0, node);
 }
 
 /** The text of a bullet, also where it was given with its marker. */
 function readBulletText(given: string): string {
   const text = given.replaceAll("\r\n", "\n").trim();
-  const [node, ...others] = parseOutline(text).nodes;
-  return node?.kind === "bullet" && others.length === 0 ? node.text.trim() : text;
+  const [node, ...others] = parseOkf(text).nodes;
+  const own = node?.kind === "bullet" && others.length === 0 ? node.text.trim() : text;
+  return splitComment(own)?.text.trim() ?? own;
 }
 
 function findBulletProblem(text: string): string | undefined {
@@ -93,7 +88,7 @@ function findBulletProblem(text: string): string | undefined {
   if (text === "") return "it is empty";
   if (text.length > longestText) return `it has ${text.length} characters; one bullet has at most ${longestText}`;
   const written = writeOutline("", [{ id: "", parentId: null, kind: "bullet", text, shape: null }]);
-  const { nodes } = parseOutline(written);
+  const { nodes } = parseOkf(written);
   const [node] = nodes;
   if (nodes.length === 1 && node?.kind === "bullet" && node.text === text) return undefined;
   return "it holds lines that are bullets or blocks of their own; append each bullet by itself, with parent for one below another";

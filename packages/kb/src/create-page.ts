@@ -1,22 +1,37 @@
 import { v7 as newId } from "uuid";
+import { diffWithin, findNewMarks, findOkfProblem } from "./check-okf.ts";
 import { recordCommand } from "./commands.ts";
+import { namesOf, storeNodes } from "./commit-change.ts";
+import { withTitle } from "./frontmatter.ts";
 import { lookupPage, type Page } from "./lookup.ts";
-import { visiblePages, type Reader, type Writer } from "./scope.ts";
+import type { TreeNode } from "./page-tree.ts";
+import { parseOkf } from "./parse-okf.ts";
+import { planChanges } from "./plan-changes.ts";
+import type { Reader, Writer } from "./scope.ts";
+import { resolveWaiting, storeLinks } from "./store-links.ts";
 import { findTextProblem, findTitleProblem, slugOf } from "./text.ts";
 
 export interface NewPage {
   readonly title: string;
   /** Directories joined by slashes; the root unless given. */
   readonly dir?: string | undefined;
+  /** What it holds; nothing unless given. */
+  readonly okf?: string | undefined;
 }
 
 export type CreatePageResult =
-  | { readonly kind: "created"; readonly page: Page }
+  | {
+      readonly kind: "created";
+      readonly page: Page;
+      readonly commandId: string;
+      readonly nodeCount: number;
+      readonly warnings: readonly string[];
+    }
   | { readonly kind: "exists"; readonly page: Page }
   | { readonly kind: "refused"; readonly reason: string };
 
 /**
- * Creates an empty page at revision 1, with its command. Where `lookupPage` already finds a page by that title, in any
+ * Creates a page at revision 1, with its command. Where `lookupPage` already finds a page by that title, in any
  * directory, nothing is written; two creators of one title at once are one page. A directory that exists under another
  * spelling of the same slugs is used as it is.
  */
@@ -24,55 +39,96 @@ export async function createPage(writer: Writer, asked: NewPage): Promise<Create
   const title = asked.title.trim();
   const titleProblem = findTitleProblem(title);
   if (titleProblem !== undefined) return { kind: "refused", reason: `The title cannot be used: ${titleProblem}.` };
-  const dirProblem = findDirProblem(asked.dir ?? "");
-  if (dirProblem !== undefined) return { kind: "refused", reason: `The directory cannot be used: ${dirProblem}.` };
+  const { okf = "" } = asked;
+  const okfProblem = findOkfProblem(okf);
+  if (okfProblem !== undefined) return { kind: "refused", reason: okfProblem };
 
   await lockTitle(writer, title);
   const known = await lookupPage(writer, title);
   if (known.kind === "found") return { kind: "exists", page: known.page };
   if (known.kind === "ambiguous" && known.pages[0] !== undefined) return { kind: "exists", page: known.pages[0] };
 
-  const page = await insertPage(writer, {
-    dir: await ensureDir(writer, asked.dir ?? ""),
+  const parsed = parseOkf(okf);
+  const head = /^\uFEFF?---/.test(parsed.frontmatter) ? parsed.frontmatter : "---\ntype: Page\n---\n\n";
+  const frontmatter = withTitle(head, title);
+  const marks = findNewMarks(writer, "", frontmatter);
+  if (marks !== undefined) return { kind: "refused", reason: marks };
+  const place = await ensureDir(writer, asked.dir ?? "");
+  if (place.kind === "refused") return place;
+  const { dir } = place;
+  if (!(await mayWriteIn(writer, dir))) {
+    return { kind: "refused", reason: `You may not create pages in ${dir === "" ? "the top directory" : dir}.` };
+  }
+  const { wanted, warnings } = await diffWithin(writer, [], parsed.nodes);
+  const inserted = await insertPage(writer, {
+    kind: "page.created",
+    dir,
     title,
-    type: "Page",
-    frontmatter: `---\ntype: Page\ntitle: ${JSON.stringify(title)}\n---\n\n`,
+    frontmatter,
     lineEnd: "\n",
     fileName: null,
+    nodes: wanted,
   });
-  const { dir, slug, type, revision } = page;
-  await recordCommand(writer, {
-    pageId: page.id,
-    revision,
-    kind: "page.created",
-    before: null,
-    after: { dir, title, slug, type },
-  });
-  return { kind: "created", page };
+  return { kind: "created", ...inserted, nodeCount: wanted.length, warnings };
 }
 
 export interface PageToInsert {
+  readonly kind: "page.created" | "page.imported";
   readonly dir: string;
+  /** The title where the frontmatter gives none. */
   readonly title: string;
-  readonly type: string;
   readonly frontmatter: string;
   readonly lineEnd: "\n" | "\r\n";
   readonly fileName: string | null;
+  /** In page order. */
+  readonly nodes: readonly TreeNode[];
 }
 
-/** Inserts a page at revision 1 under the first free slug of its title in its directory; writes no command. */
-export async function insertPage({ tx, workspaceId }: Writer, page: PageToInsert): Promise<Page> {
-  const base = slugOf(page.title);
+/**
+ * Inserts a page at revision 1 with its nodes, links and command, under the first free slug of its title in its
+ * directory, and resolves the links that waited for it.
+ */
+export async function insertPage(writer: Writer, page: PageToInsert): Promise<{ page: Page; commandId: string }> {
+  const { tx, workspaceId } = writer;
+  const names = namesOf(page.frontmatter, page.title);
+  await tx`insert into directories (workspace_id, dir) values (${workspaceId}, ${page.dir}) on conflict do nothing`;
+  const inserted = await insertRow(writer, page, names);
+  const changes = planChanges([], page.nodes);
+  await storeNodes(writer, inserted.id, changes);
+  await storeLinks(writer, inserted, changes.inserted);
+  await resolveWaiting(writer, { ...inserted, names: names.names, fileName: page.fileName });
+  const { id: pageId, revision, title, dir } = inserted;
+  const after = { page: { frontmatter: page.frontmatter, title, dir } };
+  const commandId = await recordCommand(writer, { pageId, revision, kind: page.kind, before: null, after });
+  return { page: inserted, commandId };
+}
+
+async function insertRow(
+  { tx, workspaceId }: Writer,
+  page: PageToInsert,
+  names: ReturnType<typeof namesOf>,
+): Promise<Page> {
+  const base = slugOf(names.title);
   for (let n = 1; ; n += 1) {
     const slug = n === 1 ? base : `${base}-${n}`;
     const [inserted] = await tx<Page[]>`
-      insert into pages (id, workspace_id, dir, title, slug, type, frontmatter, line_end, file_name, revision)
-      values (${newId()}, ${workspaceId}, ${page.dir}, ${page.title}, ${slug}, ${page.type}, ${page.frontmatter},
-              ${page.lineEnd}, ${page.fileName}, 1)
+      insert into pages (id, workspace_id, dir, title, slug, type, frontmatter, line_end, file_name, revision,
+                         imported_revision, labels, aliases, names, name_words, problem)
+      values (${newId()}, ${workspaceId}, ${page.dir}, ${names.title}, ${slug}, ${names.type}, ${page.frontmatter},
+              ${page.lineEnd}, ${page.fileName}, 1, ${page.fileName === null ? null : 1}, ${names.labels}, ${names.aliases},
+              ${names.names}, ${names.words}::text::tsvector, ${names.problem})
       on conflict (workspace_id, dir, slug) do nothing
       returning id, dir, title, slug, type, revision`;
     if (inserted !== undefined) return inserted;
   }
+}
+
+/** True where the writer may make and change pages directly in `dir`. */
+export async function mayWriteIn({ tx, workspaceId, userId }: Writer, dir: string): Promise<boolean> {
+  await tx`insert into directories (workspace_id, dir) values (${workspaceId}, ${dir}) on conflict do nothing`;
+  const closed = await tx`
+    select from closed_directories(${workspaceId}::uuid, ${userId}::uuid, 'write') as dir where dir = ${dir}`;
+  return closed.length === 0;
 }
 
 /** No index keeps two directories from holding one title, which imports may do; creators of a title take turns instead. */
@@ -90,10 +146,21 @@ function findDirProblem(dir: string): string | undefined {
   return odd === undefined ? undefined : `its part ${JSON.stringify(odd)} holds no letter or digit`;
 }
 
-async function ensureDir(reader: Reader, dir: string): Promise<string> {
+/** A directory that the writer sees under another spelling, else the slugs of what was asked. */
+export async function ensureDir(
+  reader: Reader,
+  dir: string,
+): Promise<{ readonly kind: "found"; readonly dir: string } | { readonly kind: "refused"; readonly reason: string }> {
+  const problem = findDirProblem(dir);
+  if (problem !== undefined) return { kind: "refused", reason: `The directory cannot be used: ${problem}.` };
   const wanted = slugsOf(dir);
-  const rows = await reader.tx<{ dir: string }[]>`select distinct dir from ${visiblePages(reader)} p order by dir`;
-  return rows.find((row) => slugsOf(row.dir) === wanted)?.dir ?? wanted;
+  const { tx, workspaceId, userId } = reader;
+  const rows = await tx<{ dir: string }[]>`
+    select dir from directories
+     where workspace_id = ${workspaceId}
+       and dir not in (select closed_directories(${workspaceId}::uuid, ${userId}::uuid, 'read'))
+     order by dir`;
+  return { kind: "found", dir: rows.find((row) => slugsOf(row.dir) === wanted)?.dir ?? wanted };
 }
 
 function slugsOf(dir: string): string {

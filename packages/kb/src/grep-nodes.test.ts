@@ -3,7 +3,7 @@ import { transaction } from "@countersign/db/transaction.ts";
 import { expect, test } from "vitest";
 import { grepNodes, type GrepQuery } from "./grep-nodes.ts";
 import { importPage } from "./import-page.ts";
-import { newWorkspace } from "./testing/new-workspace.ts";
+import { newWorkspace, type TestWorkspace } from "./testing/new-workspace.ts";
 
 const { sql } = await testDatabase();
 
@@ -14,11 +14,11 @@ async function workspaceWith(...texts: string[]) {
   return me;
 }
 
-function grep(me: { workspaceId: string }, query: GrepQuery) {
-  return transaction(sql, (tx) => grepNodes({ tx, workspaceId: me.workspaceId }, query));
+function grep(me: TestWorkspace, query: GrepQuery) {
+  return transaction(sql, (tx) => grepNodes({ tx, ...me }, query));
 }
 
-async function textsFound(me: { workspaceId: string }, query: GrepQuery): Promise<string[]> {
+async function textsFound(me: TestWorkspace, query: GrepQuery): Promise<string[]> {
   const result = await grep(me, query);
   if (result.kind !== "found") throw new Error(`expected matches, got ${JSON.stringify(result)}`);
   return result.matches.map((match) => match.excerpt);
@@ -90,7 +90,7 @@ test.each([
 ])("the expression %j is refused, saying why, and the transaction goes on", async (pattern, why) => {
   const me = await workspaceWith("aa");
   await transaction(sql, async (tx) => {
-    const result = await grepNodes({ tx, workspaceId: me.workspaceId }, { pattern, regex: true });
+    const result = await grepNodes({ tx, ...me }, { pattern, regex: true });
     expect(result).toMatchObject({ kind: "refused", reason: expect.stringContaining(why) });
     expect(await tx`select 1 as one`).toEqual([{ one: 1 }]);
   });
@@ -108,7 +108,7 @@ test("a search that takes longer than a second ends, and its transaction may sti
   await transaction(sql, async (tx) => {
     const answer = await transaction(sql, async (other) => {
       await other`lock table nodes in access exclusive mode`;
-      return grepNodes({ tx, workspaceId: me.workspaceId }, { pattern: "a" });
+      return grepNodes({ tx, ...me }, { pattern: "a" });
     });
     expect(answer).toEqual({ kind: "timeout" });
     await tx`update pages set title = title where workspace_id = ${me.workspaceId}`;

@@ -1,3 +1,4 @@
+import { foldName } from "./fold.ts";
 import { visiblePages, type Reader } from "./scope.ts";
 
 export interface Page {
@@ -18,8 +19,8 @@ const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const mostCandidates = 10;
 
 /**
- * Finds a page by id or title. A title that is equal to the letter wins over one that is equal but for case and form
- * (NFKC); several of the winning sort are ambiguous, at most 10 of them are named. For a missing page the three most
+ * Finds a page by id, title or alias. A title that is equal to the letter wins over a name that is equal but for case and
+ * form (NFKC); several of the winning sort are ambiguous, at most 10 of them are named. For a missing page the three most
  * similar titles are given.
  */
 export async function lookupPage(reader: Reader, name: string): Promise<Lookup> {
@@ -33,7 +34,7 @@ export async function lookupPage(reader: Reader, name: string): Promise<Lookup> 
   const pages = await tx<Page[]>`
     select id, dir, title, slug, type, revision
       from ${visiblePages(reader)} p
-     where title = ${name} or lower(normalize(title, NFKC)) = lower(normalize(${name}, NFKC))
+     where names @> array[${foldName(name)}]
      order by title <> ${name}, dir, slug
      limit ${mostCandidates}`;
   const exact = pages.filter((page) => page.title === name);

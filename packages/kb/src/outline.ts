@@ -42,6 +42,8 @@ interface Fence {
 }
 
 const bulletLine = /^([ \t]*)([-*+])(?:([ \t]+)(.*))?$/s;
+/** Nothing, or the id of a bullet whose text begins on the next line. */
+const emptyText = /^(?:<!--[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}-->[ \t]*)?$/i;
 const headingLine = /^[ \t]*#{1,6}(?:[ \t\r]|$)/;
 const breakLine = /^[ \t]*([-*_])(?:[ \t]*\1){2,}[ \t\r]*$/;
 const fenceStart = /^[ \t]*(`{3,}(?=[^`]*$)|~{3,})/s;
@@ -104,7 +106,8 @@ function readLines(body: string, drafts: Draft[]): string {
   }
 
   let above = "";
-  for (const piece of body.match(/[^\n]*\n|[^\n]+$/g) ?? []) {
+  const pieces = body.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+  for (const [n, piece] of pieces.entries()) {
     const line = piece.endsWith("\n") ? piece.slice(0, -1) : piece;
     if (isBlankLine(line)) {
       if (current === undefined) above += piece;
@@ -112,7 +115,7 @@ function readLines(body: string, drafts: Draft[]): string {
       continue;
     }
     const spaces = /^[ \t]*/.exec(line)?.[0] ?? "";
-    const indent = columnsOf(spaces);
+    const indent = indentOf(line);
     const bullet = breakLine.test(line) ? null : bulletLine.exec(line);
 
     if (fence !== undefined && bullet && fence.bulletIndent !== undefined && indent <= fence.bulletIndent)
@@ -122,8 +125,10 @@ function readLines(body: string, drafts: Draft[]): string {
       if (closesFence(fence, line)) fence = undefined;
     } else if (bullet) {
       const [, , marker = "", gap = "", text = ""] = bullet;
-      const wide = columnsOf(spaces + marker + gap);
-      begin("bullet", spaces + marker + gap, text, text !== "" && wide <= indent + 5 ? wide : indent + 2);
+      const lead = spaces + marker + gap;
+      const wide = contentColumnOf(lead);
+      const isWide = emptyText.test(text) ? text !== "" && indentOf(pieces[n + 1] ?? "") >= wide : true;
+      begin("bullet", lead, text, isWide ? wide : indent + 2);
       fence = openFence(text, indent);
     } else if (current?.kind === "bullet" && indent >= current.content) {
       goOn(current, line);
@@ -174,7 +179,7 @@ function isTable(draft: Draft): boolean {
 }
 
 /** The blanks that all lines begin with, no wider than `columns`. */
-function sharedIndent(lines: readonly string[], columns: number): string {
+export function sharedIndent(lines: readonly string[], columns: number): string {
   let shared: string | undefined;
   for (const line of lines) {
     if (isBlankLine(line)) continue;
@@ -194,7 +199,19 @@ function takeColumns(blanks: string, columns: number): string {
   return blanks;
 }
 
-function columnsOf(text: string): number {
+/** The column from which lines below a bullet with this marker and text behind it are its own. */
+export function contentColumnOf(lead: string): number {
+  const indent = indentOf(lead);
+  const wide = columnsOf(lead);
+  return wide <= indent + 5 ? wide : indent + 2;
+}
+
+function indentOf(line: string): number {
+  return columnsOf(/^[ \t]*/.exec(line)?.[0] ?? "");
+}
+
+/** How many columns `text` takes from the start of a line. */
+export function columnsOf(text: string): number {
   let column = 0;
   for (const character of text) column = columnAfter(column, character);
   return column;

@@ -52,7 +52,7 @@ describe("creating a page", () => {
     expect(commands).toMatchObject([
       { kind: "page.created", revision: 1, user_id: me.userId, run_id: null, before: null },
     ]);
-    expect(JSON.parse(commands[0]?.["after"])).toMatchObject({ title: "Road Map" });
+    expect(JSON.parse(commands[0]?.["after"])).toMatchObject({ page: { title: "Road Map" } });
   });
 
   test("uses a directory that is there under another spelling", async () => {
@@ -153,7 +153,7 @@ describe("appending a bullet", () => {
       call_id: call.callId,
       user_id: me.userId,
     });
-    expect(JSON.parse(command?.["after"])).toMatchObject({ id: second.nodeId, text: "second" });
+    expect(JSON.parse(command?.["after"]).nodes[0]).toMatchObject({ id: second.nodeId, text: "second" });
   });
 
   test("by many at once keeps every bullet, with a key and a revision of its own", async () => {

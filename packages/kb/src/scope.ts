@@ -1,23 +1,47 @@
 import type { Tx } from "@countersign/db/connect.ts";
 
-/** Who reads: everything below is confined to this workspace, by `visiblePages` and `visibleNodes`. */
+/** Who reads: all that is read is confined to this workspace, and to what this person may see in it. */
 export interface Reader {
   readonly tx: Tx;
   readonly workspaceId: string;
+  /** For a run, its user. */
+  readonly userId: string;
 }
 
 /** Who writes. A run writes as its user, and its commands name the call that did it. */
 export interface Writer extends Reader {
-  readonly userId: string;
   readonly call?: { readonly runId: string; readonly callId: string };
+  /** False for a program that writes without a call: it may not say that a person verified something. */
+  readonly isPerson?: boolean;
 }
 
+/** What a person may do with a page. */
+export type Need = "read" | "write";
+
 /** The pages that `reader` may see, to select from in place of the table. Every query of pages goes through here. */
-export function visiblePages({ tx, workspaceId }: Reader) {
-  return tx`(select * from pages where workspace_id = ${workspaceId}::uuid)`;
+export function visiblePages(reader: Reader) {
+  return reader.tx`(select * from ${reachablePages(reader, "read")} r where removed_at is null)`;
+}
+
+/** The pages that `reader` may change. */
+export function writablePages(reader: Reader) {
+  return reader.tx`(select * from ${reachablePages(reader, "write")} r where removed_at is null)`;
+}
+
+/** As `visiblePages` or `writablePages`, with the pages that were removed and can be brought back. */
+export function reachablePages({ tx, workspaceId, userId }: Reader, need: Need) {
+  return tx`(
+    select a.* from pages a
+     where a.workspace_id = ${workspaceId}::uuid
+       and (a.dir not in (select closed_directories(${workspaceId}::uuid, ${userId}::uuid, ${need}))
+            or a.id in (select page_id from pages_with_rules(${workspaceId}::uuid, ${userId}::uuid, ${need}) where is_open))
+       and a.id not in (select page_id from pages_with_rules(${workspaceId}::uuid, ${userId}::uuid, ${need})
+                         where not is_open))`;
 }
 
 /** The nodes that `reader` may see, to select from in place of the table. Every query of nodes goes through here. */
-export function visibleNodes({ tx, workspaceId }: Reader) {
-  return tx`(select * from nodes where workspace_id = ${workspaceId}::uuid)`;
+export function visibleNodes(reader: Reader) {
+  return reader.tx`(
+    select b.* from nodes b
+     where b.workspace_id = ${reader.workspaceId}::uuid and b.page_id in (select id from ${visiblePages(reader)} v))`;
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Tx } from "@countersign/db/connect.ts";
+import type { Queryable, Tx } from "@countersign/db/connect.ts";
 
 export interface BlobRange {
   readonly workspaceId: string;
@@ -69,6 +69,35 @@ export async function readBlob(
   const bytes = await readBytes(tx, { workspaceId, hash, offset: 0, length: size }, 0, size);
   if (createHash("sha256").update(bytes).digest("hex") !== hash) return { kind: "damaged" };
   return { kind: "read", bytes, mediaType };
+}
+
+/** What is stored is not what its hash says, or not all of it is there. */
+export class BlobDamaged extends Error {
+  override readonly name = "BlobDamaged";
+}
+
+/**
+ * Stored content chunk by chunk, none of it held for longer. The last chunk comes only after all of them are known to be
+ * what the hash says; else BlobDamaged is thrown in its place. Content that is missing has no chunk, and is damaged.
+ */
+export async function* readBlobChunks(
+  sql: Queryable,
+  { workspaceId, hash }: Pick<BlobRange, "workspaceId" | "hash">,
+): AsyncGenerator<Buffer, void, undefined> {
+  const digest = createHash("sha256");
+  let held: Buffer | undefined;
+  for (let n = 0; ; n += 1) {
+    const [chunk] = await sql<{ bytes: Buffer }[]>`
+      select bytes from blob_chunks where workspace_id = ${workspaceId} and hash = ${hash} and n = ${n}`;
+    if (chunk === undefined) break;
+    digest.update(chunk.bytes);
+    if (held !== undefined) yield held;
+    held = chunk.bytes;
+  }
+  if (digest.digest("hex") !== hash) {
+    throw new BlobDamaged(`What is stored as sha256:${hash} is something else, or a part of it is missing.`);
+  }
+  if (held !== undefined) yield held;
 }
 
 /** The bytes from `from` to before `to`; only those chunks that hold some of them are read. */

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
 import { transaction } from "@countersign/db/transaction.ts";
 import { expect, test } from "vitest";
-import { completeTask, dismissTask, listTasks, putTask, readDoneLog } from "./tasks.ts";
+import { completeTask, dismissTask, listSections, listTasks, putTask, readDoneLog } from "./tasks.ts";
 
 const { sql } = await testDatabase();
 const createdBy = `user:${randomUUID()}`;
@@ -91,4 +91,26 @@ test("a dismissed task leaves the list, once", async () => {
   expect(await dismissTask(sql, { workspaceId, id, dismissedBy: createdBy })).toBe(true);
   expect(await dismissTask(sql, { workspaceId, id, dismissedBy: createdBy })).toBe(false);
   expect(await titles(workspaceId)).toEqual([]);
+});
+
+test("the sections in which something is open are named once each, and another workspace's are not", async () => {
+  const workspaceId = randomUUID();
+  await create(workspaceId, "one", "later");
+  const id = await create(workspaceId, "two", "someday");
+  await create(workspaceId, "three", "later");
+  await create(randomUUID(), "four", "elsewhere");
+  expect(await listSections(sql, workspaceId)).toEqual(["later", "someday"]);
+  await complete(workspaceId, id);
+  expect(await listSections(sql, workspaceId)).toEqual(["later"]);
+});
+
+test("the log goes on after a task, by when it was done, each task once", async () => {
+  const workspaceId = randomUUID();
+  const ids = [];
+  for (const title of ["one", "two", "three"]) ids.push(await create(workspaceId, title));
+  for (const id of ids.toReversed()) await complete(workspaceId, id);
+  const read = (cursorId?: string) => readDoneLog(sql, { workspaceId, cursorId, limit: 2 });
+  const first = await read();
+  expect(first.tasks.map(({ title }) => title)).toEqual(["one", "two"]);
+  expect((await read(first.tasks[1]?.id)).tasks.map(({ title }) => title)).toEqual(["three"]);
 });

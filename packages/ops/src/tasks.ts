@@ -101,10 +101,25 @@ export async function dismissTask(
   return (await closeTask(db, { ...asked, status: "dismissed", by: asked.dismissedBy })) !== undefined;
 }
 
+/** The sections of the oldest 1,000 that are open, in the order of the alphabet. */
+export async function listSections(db: Queryable, workspaceId: string): Promise<string[]> {
+  const rows = await db<{ section: string }[]>`
+    select distinct section from (select section from tasks where workspace_id = ${workspaceId} and status = 'open'
+                                   order by id limit 1000) oldest
+     order by section`;
+  return rows.map(({ section }) => section);
+}
+
 /** What was done since a time, or ever, latest first; cards are not part of it. */
 export async function readDoneLog(
   db: Queryable,
-  asked: { readonly workspaceId: string; readonly since?: Date | undefined; readonly limit: number },
+  asked: {
+    readonly workspaceId: string;
+    readonly since?: Date | undefined;
+    /** The log goes on after this task. */
+    readonly cursorId?: string | undefined;
+    readonly limit: number;
+  },
 ): Promise<Part<DoneTask>> {
   const rows = await orm(db)
     .select({
@@ -121,6 +136,10 @@ export async function readDoneLog(
         eq(tasks.status, "done"),
         eq(tasks.kind, "task"),
         asked.since === undefined ? undefined : gte(tasks.resolvedAt, asked.since),
+        asked.cursorId === undefined
+          ? undefined
+          : sql`(${tasks.resolvedAt}, ${tasks.id}) < (select resolved_at, id from tasks c
+                                                       where c.workspace_id = ${asked.workspaceId} and c.id = ${asked.cursorId})`,
       ),
     )
     .orderBy(desc(tasks.resolvedAt), desc(tasks.id))

@@ -8,14 +8,30 @@ const catalog = createCatalog({ osExec: { user: "same", environment: {} } });
 test("every tool is there once, in the order of the alphabet, with a schema that a model can be given", () => {
   const names = catalog.map((tool) => tool.name);
   expect(names).toEqual([
+    "files.attach",
+    "files.list",
     "files.read",
     "human.ask",
+    "ingest.capture",
     "kb.append",
+    "kb.corpus",
     "kb.create",
+    "kb.edit",
+    "kb.expand",
     "kb.grep",
+    "kb.node.edit",
+    "kb.node.read",
     "kb.read",
+    "kb.remove",
+    "kb.search",
     "mail.send",
+    "memory.consolidate",
+    "memory.propose",
+    "ops.heartbeat",
     "os.exec",
+    "reminders.add",
+    "reminders.cancel",
+    "reminders.list",
     "summarize_context",
     "tasks.create",
     "tasks.done",
@@ -30,11 +46,11 @@ test("every tool is there once, in the order of the alphabet, with a schema that
   }
 });
 
-test("reads run free, writes to our own database run free and commit with their result, mail and commands ask", () => {
+test("reads run free, writes to our own database run free and commit with their result, what removes, mail and commands ask", () => {
   for (const tool of catalog) {
     if (tool.effect === "read-only") expect(tool.tier, tool.name).toBe("read");
     if (tool.effect === "transactional") expect(tool.tier, tool.name).toBe("write");
-    expect(tool.needsApproval, tool.name).toBe(tool.name === "mail.send" || tool.name === "os.exec");
+    expect(tool.needsApproval, tool.name).toBe(["kb.remove", "mail.send", "os.exec"].includes(tool.name));
     expect(tool.neverGated === true, tool.name).toBe(tool.effect === "question");
   }
 });

@@ -10,6 +10,8 @@ const contextOf = (workspaceId: string): CallContext => ({
   callId: "c",
   userId: "u",
   idempotencyKey: "k",
+  preconditions: [],
+  selectedOptionId: undefined,
   signal: new AbortController().signal,
 });
 const acts: Executor = async () => ({ kind: "done", content: "acted" });

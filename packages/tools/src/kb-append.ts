@@ -1,7 +1,7 @@
 import { defineTool } from "@countersign/engine/tool.ts";
 import { appendBullet } from "@countersign/kb/append-bullet.ts";
 import { z } from "zod";
-import { explainLookup, namePage, writerOf } from "./kb-writer.ts";
+import { explainForbidden, explainLookup, namePage, writerOf } from "./kb-writer.ts";
 import { storableLine, storableText } from "./plain-text.ts";
 
 const schema = z.strictObject({
@@ -36,6 +36,8 @@ export const kbAppend = defineTool<z.infer<typeof schema>>({
           kind: "done",
           content: `Added bullet ${result.nodeId} to page ${namePage(result.page)}, now at revision ${result.page.revision}.`,
         };
+      case "forbidden":
+        return { kind: "failed", content: `Nothing was added. ${explainForbidden(result.page)}` };
       case "refused":
         return {
           kind: "failed",

@@ -1,31 +1,36 @@
 import { defineTool } from "@countersign/engine/tool.ts";
 import { createPage } from "@countersign/kb/create-page.ts";
 import { z } from "zod";
+import { headOf } from "./kb-head.ts";
 import { namePage, writerOf } from "./kb-writer.ts";
-import { storableLine } from "./plain-text.ts";
+import { storableLine, storableText } from "./plain-text.ts";
 
 const schema = z.strictObject({
   title: storableLine(200),
   dir: storableLine(300).optional().describe("Directories joined by /, such as projects/alpha; the top unless given"),
+  okf: storableText(200_000).optional().describe("What the page holds, in Markdown; nothing unless given"),
 });
 
-/** Creates an empty page; a title that is taken is a failed result that names the page. */
+/** Creates a page; a title that is taken is a failed result that names the page. */
 export const kbCreate = defineTool<z.infer<typeof schema>>({
   name: "kb.create",
   description:
-    "Creates an empty page in the knowledge base; its directory is made where it is missing. Fill it with kb.append.",
+    "Creates a page in the knowledge base, empty or with what it shall hold; its directory is made where it is missing.",
   schema,
   tier: "write",
   risk: "low",
   needsApproval: false,
   effect: "transactional",
-  async execute({ title, dir }, context) {
-    const result = await createPage(writerOf(context), { title, dir });
+  async execute({ title, dir, okf }, context) {
+    const result = await createPage(writerOf(context), { title, dir, okf });
     switch (result.kind) {
       case "created":
         return {
           kind: "done",
-          content: `Created page ${namePage(result.page)}, revision ${result.page.revision}.`,
+          content: [
+            `${headOf(result.page)}\nThe page is new, with ${result.nodeCount} nodes.`,
+            ...result.warnings,
+          ].join("\n"),
         };
       case "exists":
         return {

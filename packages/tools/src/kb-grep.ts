@@ -1,6 +1,7 @@
 import { defineTool } from "@countersign/engine/tool.ts";
 import { grepNodes } from "@countersign/kb/grep-nodes.ts";
 import { z } from "zod";
+import { readerOf } from "./kb-writer.ts";
 
 const schema = z.strictObject({
   pattern: z.string().min(1).max(1_000),
@@ -18,7 +19,7 @@ export const kbGrep = defineTool<z.infer<typeof schema>>({
   needsApproval: false,
   effect: "read-only",
   async execute(query, context) {
-    const result = await context.read((tx) => grepNodes({ tx, workspaceId: context.workspaceId }, query));
+    const result = await context.read((tx) => grepNodes(readerOf(context, tx), query));
     switch (result.kind) {
       case "refused":
         return { kind: "failed", code: "invalid_args", content: result.reason };

@@ -1,10 +1,16 @@
-import type { TransactionContext } from "@countersign/engine/tool.ts";
+import type { Tx } from "@countersign/db/connect.ts";
+import type { CallContext, TransactionContext } from "@countersign/engine/tool.ts";
 import type { Lookup, Page } from "@countersign/kb/lookup.ts";
-import type { Writer } from "@countersign/kb/scope.ts";
+import type { Reader, Writer } from "@countersign/kb/scope.ts";
 
 /** The run's call as a writer of pages: it acts as the run's user, in the call's own transaction. */
 export function writerOf({ tx, workspaceId, userId, runId, callId }: TransactionContext): Writer {
   return { tx, workspaceId, userId, call: { runId, callId } };
+}
+
+/** The run's user as a reader of pages, in a transaction that only reads. */
+export function readerOf({ workspaceId, userId }: Pick<CallContext, "workspaceId" | "userId">, tx: Tx): Reader {
+  return { tx, workspaceId, userId };
 }
 
 /** Names a page so that the model can tell it from every other: title, directory and id. */
@@ -22,4 +28,9 @@ export function explainLookup(asked: string, lookup: Exclude<Lookup, { kind: "fo
   return nearest === ""
     ? `There is no page "${asked}". Find pages with kb.grep, or create it with kb.create.`
     : `There is no page "${asked}". The nearest titles are ${nearest}. Use one of them, or create the page with kb.create.`;
+}
+
+/** Tells the model that the run's user may read a page and not change it. */
+export function explainForbidden(page: Page): string {
+  return `The user of this run may read page ${namePage(page)}, but not change it.`;
 }

@@ -23,7 +23,9 @@ function firstId(content: string): string {
 test("a page is created, filled, read with the ids of its bullets, and found", async () => {
   const me = await newCaller();
   const created = await callTool(sql, kbCreate, me, { title: "Notes", dir: "Team" });
-  expect(created.content).toMatch(/^Created page "Notes" in team \(id .{36}\), revision 1\.$/);
+  expect(created.content).toMatch(
+    /^title: Notes\nid: .{36}\ndir: team\nrevision: 1\n\nThe page is new, with 0 nodes\.$/,
+  );
   const bullet = await callTool(sql, kbAppend, me, { page: "Notes", text: "call **Ann**\ntoday" });
   const bulletId = firstId(bullet.content);
   expect(bullet.content).toMatch(/now at revision 2\.$/);
@@ -107,7 +109,7 @@ test.each([
   [kbCreate, { title: "a\ud800" }],
   [kbCreate, { title: " " }],
   [kbCreate, { title: "a\nb" }],
-  [kbCreate, { title: "T", okf: "- content that would be lost" }],
+  [kbCreate, { title: "T", text: "- content that would be lost" }],
   [kbAppend, { page: "P", text: "a\0" }],
   [kbAppend, { page: "P", text: "" }],
   [kbAppend, { page: "P", text: "x", parent: "first" }],

@@ -70,6 +70,8 @@ async function send(mailArguments: Arguments, secret: unknown = settings): Promi
     callId: "c",
     userId: "u",
     idempotencyKey,
+    preconditions: [],
+    selectedOptionId: undefined,
     signal: new AbortController().signal,
     read: nobodyWasAsked,
     async acquire(capability) {

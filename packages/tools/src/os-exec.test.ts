@@ -27,7 +27,10 @@ function run(
   signal: AbortSignal = new AbortController().signal,
 ): Promise<ToolResult> {
   const tool = osExec({ user: "same", environment, ...options }) as unknown as Outside;
-  return tool.execute(tool.schema.parse(args), { signal } as OutsideContext);
+  return tool.execute(tool.schema.parse(args), {
+    signal,
+    preconditions: [] as OutsideContext["preconditions"],
+  } as OutsideContext);
 }
 
 let counter = 0;
@@ -154,11 +157,13 @@ describe.runIf(canSwitchUser())("a user of its own", () => {
     // A user whose name nobody holds, as when the worker that held it was killed.
     const left = spawn("/bin/sleep", [orphan], { uid: 70_063, gid: 70_063, detached: true, stdio: "ignore" });
     await once(left, "spawn");
-    const running = run({ command: `sleep ${kept}` }, { user: "own", timeoutMs: 2_000 });
+    const stop = new AbortController();
+    const running = run({ command: `sleep ${kept}` }, { user: "own", timeoutMs: 60_000 }, stop.signal);
     await until(() => runsWith(`sleep\0${kept}`).length > 0);
     expect(await endLeftCommands("own")).toBe(0);
     expect(runsWith(orphan)).toEqual([]);
     expect(runsWith(`sleep\0${kept}`)).toHaveLength(1);
+    stop.abort();
     await running;
   });
 });
@@ -237,6 +242,9 @@ test("the schema takes one command of at most 8 KB and an absolute folder", () =
     { command: "" },
     { command: "x".repeat(8_193) },
     { command: "a\0b" },
+    { command: "ls # \u0007" },
+    { command: "\ud800" },
+    { command: "é".repeat(4_097) },
     { command: "ls", cwd: "tmp" },
     { command: "ls", timeout: 1 },
   ])
@@ -252,4 +260,35 @@ test("the card shows the whole command, where it runs and as whom", () => {
     "Limits: 15 s, 8 KB of output",
   ]);
   expect(tool).toMatchObject({ alwaysGate: true, needsApproval: true, effect: "once", tier: "exec" });
+});
+
+describe("what the gate reads of a command", () => {
+  const unitsOf = (args: Arguments, options: Partial<OsExecOptions> = {}): readonly unknown[] => {
+    const tool = osExec({ user: "same", environment, ...options }) as unknown as Outside;
+    const units = tool.units?.(args) ?? [];
+    return Array.isArray(units) ? units : [units];
+  };
+
+  test("is a unit for each part of it, with what the denylist says of that part", () => {
+    expect(unitsOf({ command: "git status && sudo ls > f" })).toMatchObject([
+      { text: "git status", key: "git status" },
+      { text: "sudo ls > f", unkeyable: "wrapper", denylisted: [{ name: "sudo" }] },
+      { text: "> f", key: "> f", isWrite: true },
+    ]);
+    expect(unitsOf({ command: "ls;".repeat(65) })).toMatchObject([{ kind: "refused" }]);
+  });
+
+  test("trusts no repository but in its root", () => {
+    expect(unitsOf({ command: "git status", cwd: "/srv/a" })).toMatchObject([{ unkeyable: "untrusted_repository" }]);
+    expect(unitsOf({ command: "git status", cwd: "/srv/a" }, { root: "/srv" })).toMatchObject([{ key: "git status" }]);
+  });
+
+  test("is a danger where it leads out of the root, and none without a root", () => {
+    const dangerOf = (args: Arguments, options: Partial<OsExecOptions>) =>
+      (osExec({ user: "same", environment, ...options }) as unknown as Outside).safety?.(args);
+    expect(dangerOf({ command: "ls /tmp" }, { root: "/srv" })).toBe("outside_root");
+    expect(dangerOf({ command: "ls", cwd: "/tmp" }, { root: "/srv" })).toBe("outside_root");
+    expect(dangerOf({ command: "ls a" }, { root: "/srv" })).toBeUndefined();
+    expect(dangerOf({ command: "ls /tmp" }, {})).toBeUndefined();
+  });
 });

@@ -1,9 +1,13 @@
 import type { Environment } from "@countersign/broker/environment.ts";
+import { changedPreconditions } from "@countersign/engine/propose-call.ts";
 import { defineTool, type Tool, type ToolResult } from "@countersign/engine/tool.ts";
+import { dangerOfCommand } from "@countersign/gate/shell/root.ts";
+import { faultOfCommand, unitsOfCommand } from "@countersign/gate/shell/units.ts";
 import { z } from "zod";
 import { commandEnvironment } from "./exec-environment.ts";
 import { canSwitchUser, takeUser } from "./exec-user.ts";
 import { type CommandOutcome, runCommand } from "./run-command.ts";
+import { readScripts, scriptsOf } from "./script-operands.ts";
 
 export interface OsExecOptions {
   /** `own`: each command runs as a user of its own, which takes root. `same`: as the worker's. */
@@ -12,6 +16,8 @@ export interface OsExecOptions {
   readonly environment: Environment;
   /** Names that are shown all the same. */
   readonly envAllowlist?: readonly string[];
+  /** An absolute folder that commands are meant to stay in: one that leads out of it asks under every dial. */
+  readonly root?: string;
   /** 15 s unless stated. */
   readonly timeoutMs?: number;
 }
@@ -50,7 +56,10 @@ const schema = z.strictObject({
     .string()
     .min(1)
     .max(8_192)
-    .refine((text) => text.isWellFormed() && !text.includes("\0"), "a command holds no NUL and no half characters")
+    .superRefine((text, { addIssue }) => {
+      const fault = faultOfCommand(text);
+      if (fault !== undefined) addIssue(fault);
+    })
     .describe("What /bin/sh is to run"),
   cwd: z
     .string()
@@ -62,7 +71,7 @@ const schema = z.strictObject({
 
 /** Runs one shell command. Every one is asked for; one that was interrupted is never run again by itself. */
 export function osExec(options: OsExecOptions): Tool {
-  const { timeoutMs = usualTimeoutMs } = options;
+  const { timeoutMs = usualTimeoutMs, root } = options;
   const seconds = timeoutMs / 1_000;
   return defineTool<z.infer<typeof schema>>({
     name: "os.exec",
@@ -75,14 +84,29 @@ export function osExec(options: OsExecOptions): Tool {
     effect: "once",
     // Its own limit ends it first, with an answer that says so.
     timeoutMs: timeoutMs + 10_000,
-    units: ({ command }) => [command],
+    // Outside of a root nobody vouches for the repositories that a command may be run in.
+    units: ({ command, cwd }) =>
+      unitsOfCommand(command, {
+        ...(root === undefined ? {} : { root }),
+        ...(cwd !== undefined && root === undefined ? { isUntrusted: true } : {}),
+      }),
+    ...(root === undefined ? {} : { safety: ({ command, cwd = root }) => dangerOfCommand(command, { root, cwd }) }),
     details: ({ command, cwd }) => [
       `Command: ${command}`,
       `Folder: ${cwd ?? "a fresh one, removed afterwards"}`,
       `User: ${options.user === "own" ? "one of its own" : "the worker's own, with all that it can read"}`,
       `Limits: ${seconds} s, 8 KB of output`,
     ],
-    async execute({ command, cwd }, { signal }) {
+    async propose({ command, cwd }) {
+      const preconditions = await readScripts(scriptsOf(command, cwd));
+      const message =
+        preconditions.length === 0 ? "" : "It runs the scripts below as they are now; changed, it asks again.";
+      return { kind: "proposed", message, preconditions };
+    },
+    async execute({ command, cwd }, { preconditions, signal }) {
+      const bound = preconditions.map(({ name }) => name);
+      const [changed] = changedPreconditions(preconditions, await readScripts(bound));
+      if (changed !== undefined) return { kind: "changed", content: changed };
       const user = options.user === "own" ? await takeUser() : undefined;
       if (options.user === "own" && user === undefined)
         return {

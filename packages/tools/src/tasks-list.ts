@@ -1,5 +1,5 @@
 import { defineTool } from "@countersign/engine/tool.ts";
-import { listTasks, type Task } from "@countersign/ops/tasks.ts";
+import { listSections, listTasks, type Task } from "@countersign/ops/tasks.ts";
 import { z } from "zod";
 import { storableLine } from "./plain-text.ts";
 
@@ -18,11 +18,16 @@ export const tasksList = defineTool<z.infer<typeof schema>>({
   needsApproval: false,
   effect: "read-only",
   async execute({ section }, context) {
-    const { tasks, isMore } = await context.read((tx) =>
-      listTasks(tx, { workspaceId: context.workspaceId, section, limit: mostTasks }),
-    );
+    const { workspaceId } = context;
+    const { tasks, isMore, sections } = await context.read(async (tx) => ({
+      ...(await listTasks(tx, { workspaceId, section, limit: mostTasks })),
+      sections: section === undefined ? [] : await listSections(tx, workspaceId),
+    }));
     const place = section === undefined ? "the queue" : `section "${section}"`;
-    if (tasks.length === 0) return { kind: "done", content: `There are no open tasks in ${place}.` };
+    if (tasks.length === 0) {
+      const others = sections.length === 0 ? "" : ` Sections with open tasks: ${sections.join(", ")}.`;
+      return { kind: "done", content: `There are no open tasks in ${place}.${others}` };
+    }
     const end = isMore
       ? `Truncated: the oldest ${mostTasks} are shown and there are more; ask for one section.`
       : `${tasks.length} open in ${place}.`;

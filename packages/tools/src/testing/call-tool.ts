@@ -15,6 +15,8 @@ export async function callTool(sql: Sql, tool: Tool, caller: Caller, args: unkno
     ...caller,
     callId: randomUUID(),
     idempotencyKey: randomUUID(),
+    preconditions: [],
+    selectedOptionId: undefined,
     signal: new AbortController().signal,
   };
   switch (tool.effect) {

@@ -1,0 +1,57 @@
+import { v7 as newId } from "uuid";
+import type { Writer } from "./scope.ts";
+
+export type AccessLevel = "none" | "read" | "write";
+
+/** What one person, or everybody, may do in a directory and all below it, or with one page. */
+export interface AccessRule {
+  readonly id: string;
+  readonly dir: string | null;
+  readonly pageId: string | null;
+  /** Null for everybody. */
+  readonly userId: string | null;
+  readonly level: AccessLevel;
+  readonly createdBy: string;
+  readonly createdAt: Date;
+}
+
+export interface NewAccessRule {
+  readonly dir: string | null;
+  readonly pageId: string | null;
+  readonly userId: string | null;
+  readonly level: AccessLevel;
+}
+
+const columns = `id, dir, page_id as "pageId", user_id as "userId", level, created_by as "createdBy", created_at as "createdAt"`;
+
+/** Every rule of the workspace, by directory and page; for whoever may set them. */
+export async function listAccessRules({ tx, workspaceId }: Writer): Promise<AccessRule[]> {
+  return await tx.unsafe<AccessRule[]>(
+    `select ${columns} from access_rules where workspace_id = $1 order by dir nulls last, page_id, user_id nulls first`,
+    [workspaceId],
+    { prepare: true },
+  );
+}
+
+/** Sets what `rule` says, in place of an earlier rule for the same place and person. Of exactly one of `dir` and `pageId`. */
+export async function setAccessRule(writer: Writer, rule: NewAccessRule): Promise<AccessRule> {
+  const { tx, workspaceId, userId: createdBy } = writer;
+  const dir = rule.dir === null ? null : rule.dir.split("/").filter(Boolean).join("/");
+  const [stored] = await tx.unsafe<AccessRule[]>(
+    `insert into access_rules (id, workspace_id, dir, page_id, user_id, level, created_by)
+     values ($1, $2, $3, $4, $5, $6, $7)
+     on conflict (workspace_id, dir, page_id, user_id)
+     do update set level = excluded.level, created_by = excluded.created_by, created_at = clock_timestamp()
+     returning ${columns}`,
+    [newId(), workspaceId, dir, rule.pageId, rule.userId, rule.level, createdBy],
+    { prepare: true },
+  );
+  if (stored === undefined) throw new Error("The rule was not stored");
+  return stored;
+}
+
+/** Removes a rule; false where there is none of this id. */
+export async function deleteAccessRule({ tx, workspaceId }: Writer, id: string): Promise<boolean> {
+  const gone = await tx`delete from access_rules where workspace_id = ${workspaceId} and id = ${id}::uuid returning id`;
+  return gone.length > 0;
+}

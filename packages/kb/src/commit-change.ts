@@ -1,0 +1,118 @@
+import { type CommandKind, recordCommand } from "./commands.ts";
+import { foldName } from "./fold.ts";
+import { describePage, type LoadedPage } from "./load-page.ts";
+import type { Page } from "./lookup.ts";
+import type { KeyedNode, TreeNode } from "./page-tree.ts";
+import { isEmpty, planChanges, type NodeChanges } from "./plan-changes.ts";
+import { renameEverywhere } from "./rename-everywhere.ts";
+import type { Writer } from "./scope.ts";
+import { resolveWaiting, storeLinks } from "./store-links.ts";
+import { wordVectorOf } from "./words.ts";
+
+export interface PageChange {
+  readonly kind: CommandKind;
+  readonly frontmatter: string;
+  /** The page as it shall be, in page order. */
+  readonly nodes: readonly TreeNode[];
+  readonly lineEnd?: "\n" | "\r\n";
+  /** The title where the frontmatter gives none; the page's own unless given. */
+  readonly fallbackTitle?: string;
+  /** The command that this one takes back. */
+  readonly undoes?: string;
+}
+
+export interface Committed {
+  readonly page: Page;
+  readonly commandId: string;
+  readonly changes: NodeChanges;
+  /** How many links in the pages that the writer sees say the page's new title now. */
+  readonly renamedLinks: number;
+}
+
+/**
+ * Makes a locked page what `change` says: its nodes, its names, its links, one command and one revision, together. Where
+ * nothing would change, nothing is written and the answer is undefined. A new title goes into the links to the page.
+ */
+export async function commitChange(
+  writer: Writer,
+  page: LoadedPage,
+  change: PageChange,
+): Promise<Committed | undefined> {
+  const changes = planChanges(page.nodes, change.nodes);
+  const { frontmatter, lineEnd = page.lineEnd } = change;
+  const hasNewHead = frontmatter !== page.frontmatter || lineEnd !== page.lineEnd;
+  if (isEmpty(changes) && !hasNewHead) return undefined;
+
+  const names = namesOf(frontmatter, change.fallbackTitle ?? page.title);
+  const [after] = await writer.tx<Page[]>`
+    update pages
+       set revision = revision + 1, updated_at = clock_timestamp(), frontmatter = ${frontmatter}, line_end = ${lineEnd},
+           title = ${names.title}, type = ${names.type}, labels = ${names.labels}, aliases = ${names.aliases},
+           names = ${names.names}, name_words = ${names.words}::text::tsvector, problem = ${names.problem}
+     where id = ${page.id}
+    returning id, dir, title, slug, type, revision`;
+  if (after === undefined) throw new Error(`Page ${page.id} vanished while it was locked`);
+  await storeNodes(writer, page.id, changes);
+  await storeLinks(writer, after, [...changes.inserted, ...changes.updated.map((update) => update.after)]);
+  const commandId = await recordCommand(writer, {
+    pageId: page.id,
+    revision: after.revision,
+    kind: change.kind,
+    before: {
+      ...(hasNewHead ? { page: { frontmatter: page.frontmatter, title: page.title } } : {}),
+      nodes: [...changes.updated.map(({ before }) => before), ...changes.deleted],
+    },
+    after: {
+      ...(hasNewHead ? { page: { frontmatter, title: names.title } } : {}),
+      nodes: [...changes.updated.map((update) => update.after), ...changes.inserted],
+    },
+    undoes: change.undoes,
+  });
+  const newNames = names.names.filter((name) => !page.names.includes(name));
+  if (newNames.length > 0) await resolveWaiting(writer, { ...after, names: newNames, fileName: null });
+  const renamedLinks = names.title === page.title ? 0 : await renameEverywhere(writer, page, names.title);
+  return { page: after, commandId, changes, renamedLinks };
+}
+
+/** What a page is found by, from its frontmatter. */
+export function namesOf(frontmatter: string, fallbackTitle: string) {
+  const described = describePage(frontmatter, fallbackTitle);
+  const { title, aliases, labels } = described;
+  return {
+    ...described,
+    names: [...new Set([title, ...aliases].map(foldName))],
+    words: wordVectorOf([title, ...aliases, ...labels].join("\n")),
+  };
+}
+
+/** Writes the rows of nodes that a plan names, and no other. */
+export async function storeNodes(
+  { tx, workspaceId }: Writer,
+  pageId: string,
+  { inserted, updated, deleted }: NodeChanges,
+): Promise<void> {
+  if (inserted.length > 0) {
+    await tx`
+      insert into nodes (id, workspace_id, page_id, parent_id, order_key, kind, text, lead, hang, trail, words)
+      select id, ${workspaceId}, ${pageId}, parent_id, order_key, kind, text, lead, hang, trail, words::tsvector
+        from json_to_recordset(${JSON.stringify(inserted.map(rowOf))}::text::json)
+             as n (id uuid, parent_id uuid, order_key text, kind text, text text, lead text, hang text, trail text, words text)`;
+  }
+  if (updated.length > 0) {
+    await tx`
+      update nodes
+         set parent_id = n.parent_id, order_key = n.order_key, kind = n.kind, text = n.text, lead = n.lead, hang = n.hang,
+             trail = n.trail, words = n.words::tsvector
+        from json_to_recordset(${JSON.stringify(updated.map(({ after }) => rowOf(after)))}::text::json)
+             as n (id uuid, parent_id uuid, order_key text, kind text, text text, lead text, hang text, trail text, words text)
+       where nodes.id = n.id and nodes.page_id = ${pageId}`;
+  }
+  if (deleted.length > 0) {
+    await tx`delete from nodes where page_id = ${pageId} and id = any(${deleted.map(({ id }) => id)}::uuid[])`;
+  }
+}
+
+function rowOf({ id, parentId, orderKey, kind, text, shape }: KeyedNode) {
+  const { lead = null, hang = null, trail = null } = shape ?? {};
+  return { id, parent_id: parentId, order_key: orderKey, kind, text, lead, hang, trail, words: wordVectorOf(text) };
+}

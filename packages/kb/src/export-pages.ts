@@ -1,0 +1,53 @@
+import { readPage } from "./read-page.ts";
+import { visiblePages, type Reader } from "./scope.ts";
+
+export interface ExportQuery {
+  /** Only this directory and what is below it. */
+  readonly dir?: string | undefined;
+}
+
+/** Where a page goes. */
+export interface ExportPath {
+  readonly pageId: string;
+  readonly path: string;
+  readonly lineEnd: string;
+}
+
+/** A page as a file. */
+export interface ExportedFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** The file of every page that the reader sees; no two pages have one path. */
+export async function listExportPaths(reader: Reader, { dir = "" }: ExportQuery): Promise<ExportPath[]> {
+  const pages = await reader.tx<ExportPath[]>`
+    select id as "pageId", concat_ws('/', nullif(dir, ''), coalesce(file_name, slug || '.md')) as path, line_end as "lineEnd"
+      from ${visiblePages(reader)} p
+     where ${dir} = '' or dir = ${dir} or starts_with(dir, ${dir} || '/')
+     order by file_name is null, dir, slug`;
+  const taken = new Set<string>();
+  return pages.map((page) => {
+    const path = findFreePath(page.path, taken);
+    taken.add(path);
+    return { ...page, path };
+  });
+}
+
+/** The files of these pages, those that are gone meanwhile left out. */
+export async function exportPages(reader: Reader, paths: readonly ExportPath[]): Promise<ExportedFile[]> {
+  const files: ExportedFile[] = [];
+  for (const { pageId, path, lineEnd } of paths) {
+    const page = await readPage(reader, pageId);
+    if (page === undefined) continue;
+    files.push({ path, text: lineEnd === "\n" ? page.markdown : page.markdown.replaceAll("\n", lineEnd) });
+  }
+  return files;
+}
+
+/** A page made here may have the slug that is another's file name. */
+function findFreePath(path: string, taken: ReadonlySet<string>): string {
+  let free = path;
+  for (let n = 2; taken.has(free); n += 1) free = path.replace(/\.md$/i, `-${n}.md`);
+  return free;
+}

@@ -1,0 +1,86 @@
+import { testDatabase } from "@countersign/db/testing/test-database.ts";
+import { expect, test } from "vitest";
+import { findLinks } from "./find-links.ts";
+import { movePage } from "./move-page.ts";
+import { listBacklinks } from "./page-links.ts";
+import { listReached } from "./read-linked.ts";
+import { actOn } from "./testing/acts.ts";
+import { newWorkspace } from "./testing/new-workspace.ts";
+
+const { sql } = await testDatabase();
+const act = actOn(sql);
+
+test.each([
+  ["see [[A b]] and [[C|shown]]", ["a b", "c"]],
+  ["| [[T\\|alias]] | [[U|x]] |", ["t", "u"]],
+  ["`[[code]]` [[real]]", ["real"]],
+  ["#[[tag]] [[ spaced ]]", ["tag", "spaced"]],
+  ["[a](/x/b.md) [b](../c%20d.md#h) [w](https://x.org/y.md) [i](pic.png)", ["/x/b.md", "../c d.md"]],
+  ["[[]] [[a\nb]] [[[c]]]", ["c"]],
+])("the links of %j are found", (text, targets) => {
+  expect(findLinks({ kind: "bullet", text }).map(({ target }) => target)).toEqual(targets);
+});
+
+test("KN11: a rename rewrites its links, in a table cell with an alias too, and counts them rightly", async () => {
+  const me = await newWorkspace(sql);
+  const target = await act.page(me, "T", "- itself [[T]]\n");
+  const table = "| a | b |\n|---|---|\n| [[T\\|alias]] | `[[T]]` |\n";
+  const page = await act.page(me, "P", `${table}\n- [[t]] and [[T|shown]], not [[T2]]\n- \`\`\`\n  [[T]]\n  \`\`\`\n`);
+  const moved = await act.do(me, (writer) => movePage(writer, { pageId: target.id, title: "U" }));
+  expect(moved).toMatchObject({ kind: "moved", renamedLinks: 4, page: { title: "U" } });
+  expect(await act.outline(me, page.id)).toBe(
+    `${table.replace("[[T\\|alias]]", "[[U\\|alias]]")}\n- [[U]] and [[U|shown]], not [[T2]]\n- \`\`\`\n  [[T]]\n  \`\`\`\n`,
+  );
+  expect(await act.outline(me, target.id)).toBe("- itself [[U]]\n");
+  expect((await act.do(me, (reader) => listBacklinks(reader, target.id, 10))).map(({ title }) => title)).toEqual(["P"]);
+});
+
+test("KN12: a link waits for its page, and a rename touches what is resolved alone", async () => {
+  const me = await newWorkspace(sql);
+  const page = await act.page(me, "P", "- [[Later]] and [[Never]]\n");
+  expect(await act.do(me, (reader) => listReached(reader, page.id, 1, 10))).toEqual([]);
+  const later = await act.page(me, "later", "- a\n");
+  expect(await act.do(me, (reader) => listReached(reader, page.id, 1, 10))).toEqual([{ id: later.id, title: "later" }]);
+  await act.do(me, (writer) => movePage(writer, { pageId: later.id, title: "Now" }));
+  expect(await act.outline(me, page.id)).toBe("- [[Now]] and [[Never]]\n");
+});
+
+test("a title that an edit of the frontmatter changes is a rename; one that is taken is refused", async () => {
+  const me = await newWorkspace(sql);
+  const target = await act.page(me, "T", "- a\n");
+  const page = await act.page(me, "P", "- [[T]]\n");
+  const text = await act.text(me, target.id);
+  expect(await act.edit(me, { page: target.id, okf: text.replace('"T"', "U") })).toMatchObject({ renamedLinks: 1 });
+  expect(await act.outline(me, page.id)).toBe("- [[U]]\n");
+  expect(await act.edit(me, { page: target.id, okf: text.replace('"T"', "p") })).toMatchObject({ kind: "refused" });
+});
+
+test("links to files lead to their pages, from the file's own folder and from the root of its bundle", async () => {
+  const me = await newWorkspace(sql);
+  const first = await act.importFile(me, "bundle/tables/a.md", "[b](b.md) [c](/metrics/c.md) [up](../metrics/c.md)\n");
+  if (first.kind !== "imported") throw new Error(first.kind);
+  await act.importFile(me, "bundle/tables/b.md", "- b\n");
+  await act.importFile(me, "bundle/metrics/c.md", "- c\n");
+  const reached = await act.do(me, (reader) => listReached(reader, first.page.id, 1, 10));
+  expect(reached.map(({ title }) => title)).toEqual(["b", "c"]);
+});
+
+test("pages are reached over two links at most so far, each once, and up to the limit", async () => {
+  const me = await newWorkspace(sql);
+  const page = await act.page(me, "P0", "- [[P1]] [[P2]] [[P0]]\n");
+  for (const [title, okf] of [
+    ["P1", "- [[P3]] [[P0]]"],
+    ["P2", "- [[P1]] [[P4]]"],
+    ["P3", "- [[P5]]"],
+    ["P4", "-"],
+    ["P5", "-"],
+  ] as const) {
+    await act.page(me, title, `${okf}\n`);
+  }
+  const reach = async (depth: number, limit: number) =>
+    (await act.do(me, (reader) => listReached(reader, page.id, depth, limit))).map(({ title }) => title);
+  expect(await reach(0, 10)).toEqual([]);
+  expect(await reach(1, 10)).toEqual(["P1", "P2"]);
+  expect(await reach(2, 10)).toEqual(["P1", "P2", "P3", "P4"]);
+  expect(await reach(2, 3)).toEqual(["P1", "P2", "P3"]);
+});

@@ -1,0 +1,82 @@
+import { commitChange } from "./commit-change.ts";
+import { recordCommand } from "./commands.ts";
+import { ensureDir, mayWriteIn } from "./create-page.ts";
+import { foldName } from "./fold.ts";
+import { withTitle } from "./frontmatter.ts";
+import { lockPage } from "./load-page.ts";
+import { lookupPage, type Page } from "./lookup.ts";
+import { lockRenames } from "./rename-everywhere.ts";
+import type { Writer } from "./scope.ts";
+import { findTitleProblem, slugOf } from "./text.ts";
+
+export interface PageMove {
+  readonly pageId: string;
+  readonly title?: string | undefined;
+  readonly dir?: string | undefined;
+}
+
+export type MovePageResult =
+  | { readonly kind: "moved"; readonly page: Page; readonly renamedLinks: number }
+  | { readonly kind: "unchanged"; readonly page: Page }
+  | { readonly kind: "forbidden" }
+  | { readonly kind: "refused"; readonly reason: string };
+
+/** Gives a page another title, in its frontmatter and in the links to it, and another directory; a command for each. */
+export async function movePage(writer: Writer, { pageId, title, dir }: PageMove): Promise<MovePageResult> {
+  const problem = title === undefined ? undefined : findTitleProblem(title);
+  if (problem !== undefined) return { kind: "refused", reason: `The title cannot be used: ${problem}.` };
+  await lockRenames(writer);
+  const page = await lockPage(writer, pageId);
+  if (page === undefined) return { kind: "forbidden" };
+  let moved: Page = page;
+  if (dir !== undefined) {
+    const wanted = await ensureDir(writer, dir);
+    if (wanted.kind === "refused") return wanted;
+    if (!(await mayWriteIn(writer, wanted.dir)))
+      return { kind: "refused", reason: `You may not write in ${wanted.dir || "the top directory"}.` };
+    if (wanted.dir !== page.dir) moved = await changeDir(writer, page, wanted.dir);
+  }
+  const wantedTitle = title?.trim() ?? page.title;
+  if (wantedTitle === page.title)
+    return moved === page ? { kind: "unchanged", page } : { kind: "moved", page: moved, renamedLinks: 0 };
+  const other = await lookupPage(writer, wantedTitle);
+  if (other.kind !== "missing" && foldName(wantedTitle) !== foldName(page.title)) {
+    return {
+      kind: "refused",
+      reason: `There already is a page "${wantedTitle}"; titles are unique, so choose another.`,
+    };
+  }
+  const committed = await commitChange(
+    writer,
+    { ...page, ...moved },
+    {
+      kind: "page.moved",
+      frontmatter: withTitle(page.frontmatter, wantedTitle),
+      nodes: page.nodes,
+    },
+  );
+  if (committed === undefined) throw new Error(`The title of page ${page.id} did not change`);
+  return { kind: "moved", page: committed.page, renamedLinks: committed.renamedLinks };
+}
+
+async function changeDir(writer: Writer, page: Page, dir: string): Promise<Page> {
+  const { tx } = writer;
+  const base = slugOf(page.title);
+  for (let n = 1; ; n += 1) {
+    const slug = n === 1 ? base : `${base}-${n}`;
+    const [after] = await tx<Page[]>`
+      update pages set dir = ${dir}, slug = ${slug}, revision = revision + 1, updated_at = clock_timestamp()
+       where id = ${page.id} and not exists (
+         select from pages o where o.workspace_id = ${writer.workspaceId} and o.dir = ${dir} and o.slug = ${slug})
+      returning id, dir, title, slug, type, revision`;
+    if (after === undefined) continue;
+    await recordCommand(writer, {
+      pageId: page.id,
+      revision: after.revision,
+      kind: "page.moved",
+      before: { page: { dir: page.dir } },
+      after: { page: { dir } },
+    });
+    return after;
+  }
+}

@@ -1,0 +1,32 @@
+import type { ChangedState } from "./commands.ts";
+import type { LoadedPage } from "./load-page.ts";
+import { inPageOrder, type KeyedNode } from "./page-tree.ts";
+import type { Reader } from "./scope.ts";
+
+/** A page as it once was. */
+export interface PastPage {
+  readonly frontmatter: string;
+  readonly nodes: readonly KeyedNode[];
+}
+
+/** The page as it was at `revision`, by taking back what came later; undefined where it never had that revision. */
+export async function readPast(reader: Reader, page: LoadedPage, revision: number): Promise<PastPage | undefined> {
+  if (revision === page.revision) return page;
+  if (revision > page.revision || revision < 1) return undefined;
+  const later = await reader.tx<{ before: string | null; after: string | null }[]>`
+    select before, after from commands where page_id = ${page.id} and revision > ${revision} order by revision desc`;
+  const nodes = new Map(page.nodes.map((node) => [node.id, node]));
+  let { frontmatter } = page;
+  for (const command of later) {
+    const before = readState(command.before);
+    for (const { id } of readState(command.after).nodes ?? []) nodes.delete(id);
+    for (const node of before.nodes ?? []) nodes.set(node.id, node);
+    frontmatter = before.page?.frontmatter ?? frontmatter;
+  }
+  return { frontmatter, nodes: inPageOrder([...nodes.values()]) };
+}
+
+/** What a command's column holds. */
+export function readState(text: string | null): ChangedState {
+  return text === null ? {} : (JSON.parse(text) as ChangedState);
+}

@@ -1,0 +1,38 @@
+import { visiblePages, type Reader } from "./scope.ts";
+
+export interface LinkedPage {
+  readonly id: string;
+  readonly title: string;
+}
+
+/**
+ * The pages that a page links to, in the order of its links. A link to a page that the reader does not see goes to one
+ * that bears the name and is seen, or nowhere.
+ */
+export async function listLinked(reader: Reader, pageId: string, limit: number): Promise<LinkedPage[]> {
+  return await reader.tx<LinkedPage[]>`
+    with seen as (
+      select min(l.id) as first,
+             coalesce((select v.id from ${visiblePages(reader)} v where v.id = l.target_page_id),
+                      (select v.id from ${visiblePages(reader)} v
+                        where l.kind = 'title' and v.names @> array[l.target] order by v.created_at, v.id limit 1)) as id
+        from links l where l.page_id = ${pageId} group by 2)
+    select p.id, p.title from seen s join pages p on p.id = s.id where p.id <> ${pageId} order by s.first limit ${limit}`;
+}
+
+/** The pages with a link to a page, by title, of those that the reader sees. */
+export async function listBacklinks(reader: Reader, pageId: string, limit: number): Promise<LinkedPage[]> {
+  return await reader.tx<LinkedPage[]>`
+    select p.id, p.title
+      from ${visiblePages(reader)} p
+     where p.id <> ${pageId}
+       and p.id in (
+         select l.page_id from links l where l.target_page_id = ${pageId}
+         union
+         select l.page_id
+           from links l join ${visiblePages(reader)} t on t.id = ${pageId}
+          where l.workspace_id = ${reader.workspaceId} and l.kind = 'title' and l.target = any(t.names)
+            and l.target_page_id is distinct from ${pageId}
+            and not exists (select from ${visiblePages(reader)} v where v.id = l.target_page_id))
+     order by p.title, p.id limit ${limit}`;
+}

@@ -1,0 +1,131 @@
+import { testDatabase } from "@countersign/db/testing/test-database.ts";
+import { expect, test } from "vitest";
+import { appendBullet } from "./append-bullet.ts";
+import { listHistory, readCommand } from "./list-history.ts";
+import { lookupPage } from "./lookup.ts";
+import { movePage } from "./move-page.ts";
+import { removeNode, removePage } from "./remove-node.ts";
+import { actOn, type Person } from "./testing/acts.ts";
+import { newWorkspace } from "./testing/new-workspace.ts";
+import { undoCommand } from "./undo-command.ts";
+
+const { sql } = await testDatabase();
+const act = actOn(sql);
+
+async function lastCommand(pageId: string): Promise<string> {
+  const [row] = await sql<
+    { id: string }[]
+  >`select id from commands where page_id = ${pageId} order by revision desc limit 1`;
+  return row?.id ?? "";
+}
+
+function undo(by: Person, id: string) {
+  return act.do(by, (writer) => undoCommand(writer, id));
+}
+
+test("taking an edit back restores the page to the byte and its ids, and taking that back brings the edit again", async () => {
+  const me = await newWorkspace(sql);
+  const page = await act.page(me, "P", "- a\n  - b\n- c\n\n# H\n\n- d\n");
+  const before = await act.text(me, page.id, true);
+  await act.edit(me, { page: page.id, okf: "---\ntype: Other\ntitle: P\n---\n- d\n- A\n\t- new\n- c\n" });
+  const after = await act.text(me, page.id, true);
+  const command = await lastCommand(page.id);
+  expect(await undo(me, command)).toMatchObject({ kind: "undone", page: { revision: 3, type: "Page" } });
+  expect(await act.text(me, page.id, true)).toBe(before);
+  expect(await undo(me, await lastCommand(page.id))).toMatchObject({ kind: "undone", page: { revision: 4 } });
+  expect(await act.text(me, page.id, true)).toBe(after);
+  expect(await undo(me, command)).toMatchObject({ kind: "already" });
+});
+
+test("taking an edit back leaves what others did elsewhere on the page", async () => {
+  const me = await newWorkspace(sql);
+  const page = await act.page(me, "P", "- a\n- b\n");
+  await act.edit(me, { page: page.id, okf: "- a!\n- b\n" });
+  const command = await lastCommand(page.id);
+  await act.do(me, (writer) => appendBullet(writer, { page: page.id, text: "c" }));
+  expect(await undo(me, command)).toMatchObject({ kind: "undone" });
+  expect(await act.outline(me, page.id)).toBe("- a\n- b\n- c\n");
+});
+
+test("what was changed again since is not taken back, and nothing is written", async () => {
+  const me = await newWorkspace(sql);
+  const page = await act.page(me, "P", "- a\n- b\n");
+  await act.edit(me, { page: page.id, okf: "- a!\n- b\n" });
+  const first = await lastCommand(page.id);
+  await act.edit(me, { page: page.id, okf: "- a!!\n- b\n" });
+  expect(await undo(me, first)).toMatchObject({ kind: "conflict", page: { revision: 3 } });
+  const [a = ""] = await act.ids(me, page.id);
+  await act.do(me, (writer) => appendBullet(writer, { page: page.id, text: "child", parent: a }));
+  const appended = await lastCommand(page.id);
+  await act.do(me, (writer) => removeNode(writer, a));
+  expect(await undo(me, appended)).toMatchObject({ kind: "conflict" });
+});
+
+test("a bullet that was added is not taken away with what somebody put below it", async () => {
+  const me = await newWorkspace(sql);
+  const page = await act.page(me, "P", "- a\n");
+  await act.do(me, (writer) => appendBullet(writer, { page: page.id, text: "b" }));
+  const command = await lastCommand(page.id);
+  const [, b = ""] = await act.ids(me, page.id);
+  await act.do(me, (writer) => appendBullet(writer, { page: page.id, text: "c", parent: b }));
+  expect(await undo(me, command)).toMatchObject({ kind: "conflict" });
+  expect(await act.outline(me, page.id)).toBe("- a\n- b\n  - c\n");
+});
+
+test("a node that was removed comes back with all that was below it, in its place and under its ids", async () => {
+  const me = await newWorkspace(sql);
+  const page = await act.page(me, "P", "- a\n- b\n  - c\n    - d\n- e\n");
+  const before = await act.text(me, page.id, true);
+  const [, b = ""] = await act.ids(me, page.id);
+  const removed = await act.do(me, (writer) => removeNode(writer, b));
+  expect(removed).toMatchObject({ kind: "removed", nodeCount: 3 });
+  expect(await act.outline(me, page.id)).toBe("- a\n- e\n");
+  await undo(me, await lastCommand(page.id));
+  expect(await act.text(me, page.id, true)).toBe(before);
+});
+
+test("a page that was removed is nowhere, and comes back as it was; one that was made can be taken back", async () => {
+  const me = await newWorkspace(sql);
+  const page = await act.page(me, "P", "- a\n");
+  const made = await lastCommand(page.id);
+  const before = await act.text(me, page.id, true);
+  await act.do(me, (writer) => removePage(writer, page.id));
+  expect((await act.do(me, (reader) => lookupPage(reader, "P"))).kind).toBe("missing");
+  const removed = await lastCommand(page.id);
+  expect((await act.do(me, (reader) => listHistory(reader, { limit: 5 })))[0]).toMatchObject({
+    id: removed,
+    kind: "page.removed",
+  });
+  expect(await undo(me, removed)).toMatchObject({ kind: "undone" });
+  expect(await act.text(me, page.id, true)).toBe(before);
+  expect(await undo(me, made)).toMatchObject({ kind: "conflict" });
+  const other = await act.page(me, "Q", "- a\n");
+  expect(await undo(me, await lastCommand(other.id))).toMatchObject({ kind: "undone" });
+  expect((await act.do(me, (reader) => lookupPage(reader, "Q"))).kind).toBe("missing");
+});
+
+test("a rename and a move are taken back, links and all", async () => {
+  const me = await newWorkspace(sql);
+  const page = await act.importFile(me, "dir/Target.md", "- a\n");
+  if (page.kind !== "imported") throw new Error(page.kind);
+  const source = await act.page(me, "Source", "- see [[Target]]\n");
+  await act.do(me, (writer) => movePage(writer, { pageId: page.page.id, title: "Renamed" }));
+  expect(await act.outline(me, source.id)).toBe("- see [[Renamed]]\n");
+  expect(await undo(me, await lastCommand(page.page.id))).toMatchObject({ kind: "undone", page: { title: "Target" } });
+  expect(await act.outline(me, source.id)).toBe("- see [[Target]]\n");
+  expect(await act.text(me, page.page.id)).toBe("- a\n");
+  await act.do(me, (writer) => movePage(writer, { pageId: page.page.id, dir: "Other Place" }));
+  expect(await undo(me, await lastCommand(page.page.id))).toMatchObject({ kind: "undone", page: { dir: "dir" } });
+});
+
+test("every past revision can be read back from the log", async () => {
+  const me = await newWorkspace(sql);
+  const page = await act.page(me, "P", "- a\n");
+  const texts = ["- a\n- b\n", "- b\n", "- b\n  - c\n", "- c\n- b\n"];
+  for (const okf of texts) await act.edit(me, { page: page.id, okf });
+  const history = await act.do(me, (reader) => listHistory(reader, { pageId: page.id, limit: 10 }));
+  expect(history.map(({ revision }) => revision)).toEqual([5, 4, 3, 2, 1]);
+  const edit = await act.do(me, (reader) => readCommand(reader, history[2]?.id ?? ""));
+  expect(edit?.before.nodes?.map(({ text }) => text)).toEqual(["a"]);
+  expect(edit?.after.nodes).toEqual([]);
+});

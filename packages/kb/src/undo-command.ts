@@ -1,0 +1,172 @@
+import { commitChange } from "./commit-change.ts";
+import { recordCommand, type ChangedState, type CommandKind } from "./commands.ts";
+import { loadPage, type LoadedPage } from "./load-page.ts";
+import type { Page } from "./lookup.ts";
+import { readState } from "./page-history.ts";
+import { inPageOrder, areShapesEqual, type KeyedNode } from "./page-tree.ts";
+import { lockRenames } from "./rename-everywhere.ts";
+import { markRemoved } from "./remove-node.ts";
+import { reachablePages, type Writer } from "./scope.ts";
+import { settleShapes } from "./settle-shapes.ts";
+
+export type UndoResult =
+  | { readonly kind: "undone"; readonly page: Page; readonly commandId: string }
+  | { readonly kind: "missing" }
+  | { readonly kind: "already"; readonly page: Page }
+  /** What the command changed was changed again since, so taking it back would lose that. */
+  | { readonly kind: "conflict"; readonly page: Page; readonly reason: string };
+
+interface CommandRow {
+  readonly id: string;
+  readonly pageId: string;
+  readonly kind: CommandKind;
+  readonly before: string | null;
+  readonly after: string | null;
+  readonly revision: number;
+  readonly isUndone: boolean;
+}
+
+/**
+ * Takes one command back, with a command of its own: what it changed is as it was before, where that is still as the
+ * command left it; what else happened to the page stays. Undoing the undoing brings it back. A page that was made is
+ * removed, one that was removed comes back.
+ */
+export async function undoCommand(writer: Writer, commandId: string): Promise<UndoResult> {
+  const { tx } = writer;
+  const [command] = await tx<CommandRow[]>`
+    select c.id, c.page_id as "pageId", c.kind, c.before, c.after, c.revision,
+           exists (select from commands u where u.undoes = c.id) as "isUndone"
+      from commands c join ${reachablePages(writer, "write")} p on p.id = c.page_id
+     where c.id = ${commandId}::uuid`;
+  if (command === undefined) return { kind: "missing" };
+  await lockRenames(writer);
+  const [page] = await tx<(Page & { isRemoved: boolean })[]>`
+    select id, dir, title, slug, type, revision, removed_at is not null as "isRemoved"
+      from pages where id = ${command.pageId} for no key update`;
+  if (page === undefined) return { kind: "missing" };
+  if (command.isUndone) return { kind: "already", page };
+  const before = readState(command.before);
+  const after = readState(command.after);
+  const wasRemoved = before.page?.isRemoved ?? command.before === null;
+  const isRemoval = command.before === null || after.page?.isRemoved !== undefined;
+  if (isRemoval) return await undoRemoval(writer, command, page, wasRemoved);
+  const loaded = page.isRemoved ? undefined : await loadPage(writer, page.id);
+  if (loaded === undefined)
+    return { kind: "conflict", page, reason: "the page was removed since; bring that back first" };
+  if (after.page?.dir !== undefined)
+    return await undoMove(writer, command, loaded, before.page?.dir ?? "", after.page.dir);
+  return await undoChange(writer, command, loaded, before, after);
+}
+
+async function undoRemoval(
+  writer: Writer,
+  command: CommandRow,
+  page: Page & { readonly isRemoved: boolean },
+  wasRemoved: boolean,
+): Promise<UndoResult> {
+  if (page.isRemoved === wasRemoved) return { kind: "already", page };
+  if (command.before === null && page.revision !== command.revision) {
+    return { kind: "conflict", page, reason: "the page was changed since it was made; remove it instead" };
+  }
+  const after = await markRemoved(writer, page.id, wasRemoved);
+  const commandId = await recordCommand(writer, {
+    pageId: page.id,
+    revision: after.revision,
+    kind: "command.undone",
+    before: { page: { isRemoved: !wasRemoved } },
+    after: { page: { isRemoved: wasRemoved } },
+    undoes: command.id,
+  });
+  return { kind: "undone", page: after, commandId };
+}
+
+async function undoMove(
+  writer: Writer,
+  command: CommandRow,
+  page: LoadedPage,
+  from: string,
+  to: string,
+): Promise<UndoResult> {
+  if (page.dir !== to) return { kind: "conflict", page, reason: "the page was moved again since" };
+  const [after] = await writer.tx<Page[]>`
+    update pages p set dir = ${from}, revision = revision + 1, updated_at = clock_timestamp()
+     where id = ${page.id} and not exists (
+       select from pages o where o.workspace_id = p.workspace_id and o.dir = ${from} and o.slug = p.slug)
+    returning id, dir, title, slug, type, revision`;
+  if (after === undefined) return { kind: "conflict", page, reason: "another page took its place" };
+  const commandId = await recordCommand(writer, {
+    pageId: page.id,
+    revision: after.revision,
+    kind: "command.undone",
+    before: { page: { dir: to } },
+    after: { page: { dir: from } },
+    undoes: command.id,
+  });
+  return { kind: "undone", page: after, commandId };
+}
+
+async function undoChange(
+  writer: Writer,
+  command: CommandRow,
+  page: LoadedPage,
+  before: ChangedState,
+  after: ChangedState,
+): Promise<UndoResult> {
+  const nodes = new Map(page.nodes.map((node) => [node.id, node]));
+  const old = new Map((before.nodes ?? []).map((node) => [node.id, node]));
+  const made = new Map((after.nodes ?? []).map((node) => [node.id, node]));
+  for (const [id, node] of made) {
+    const now = nodes.get(id);
+    if (now === undefined || !isAsLeft(now, node, old.get(id)))
+      return changedSince(page, "a node it touched was changed since");
+    if (!old.has(id)) nodes.delete(id);
+  }
+  for (const [id, node] of old) {
+    if (!made.has(id) && nodes.has(id)) return changedSince(page, "a node it removed is there again");
+    nodes.set(id, restore(node, made.get(id), nodes.get(id)));
+  }
+  const orphan = [...nodes.values()].find(({ parentId }) => parentId !== null && !nodes.has(parentId));
+  if (orphan !== undefined) return changedSince(page, "something was put below a node, or taken from above it, since");
+  const ordered = inPageOrder([...nodes.values()]);
+  const settled = ordered.length === nodes.size ? settleShapes(ordered) : undefined;
+  if (settled === undefined) return changedSince(page, "the page has another structure now");
+  if (after.page?.frontmatter !== undefined && after.page.frontmatter !== page.frontmatter) {
+    return changedSince(page, "the frontmatter was changed since");
+  }
+  const committed = await commitChange(writer, page, {
+    kind: "command.undone",
+    frontmatter: before.page?.frontmatter ?? page.frontmatter,
+    nodes: settled,
+    fallbackTitle: before.page?.title ?? page.title,
+    undoes: command.id,
+  });
+  if (committed === undefined) return { kind: "already", page };
+  return { kind: "undone", page: committed.page, commandId: committed.commandId };
+}
+
+/** Whether what the command changed of the node is as it left it; what it did not change may be another. */
+function isAsLeft(now: KeyedNode, left: KeyedNode, before: KeyedNode | undefined): boolean {
+  const didText = before === undefined || before.text !== left.text || before.kind !== left.kind;
+  const didPlace = before === undefined || before.parentId !== left.parentId;
+  const isText = now.text === left.text && now.kind === left.kind;
+  return (isText || !didText) && (now.parentId === left.parentId || !didPlace);
+}
+
+/** The node as it was, in what the command changed of it. */
+function restore(before: KeyedNode, left: KeyedNode | undefined, now: KeyedNode | undefined): KeyedNode {
+  if (left === undefined || now === undefined) return before;
+  const isText = before.text !== left.text || before.kind !== left.kind;
+  const isPlace = before.parentId !== left.parentId || before.orderKey !== left.orderKey;
+  return {
+    id: now.id,
+    kind: isText ? before.kind : now.kind,
+    text: isText ? before.text : now.text,
+    shape: isText || !areShapesEqual(before.shape, left.shape) ? before.shape : now.shape,
+    parentId: isPlace ? before.parentId : now.parentId,
+    orderKey: isPlace ? before.orderKey : now.orderKey,
+  };
+}
+
+function changedSince(page: Page, reason: string): UndoResult {
+  return { kind: "conflict", page, reason };
+}

@@ -1,0 +1,149 @@
+import { createHash } from "node:crypto";
+import type { Queryable } from "@countersign/db/connect.ts";
+import { v7 as newId } from "uuid";
+
+export type ProposalStatus = "proposed" | "accepted" | "dismissed" | "duplicate";
+
+/** Something that is to be remembered, and what became of it. */
+export interface Proposal {
+  readonly id: string;
+  /** What sort of thing it is, such as `preference`; each has a page of its own. */
+  readonly kind: string;
+  readonly text: string;
+  readonly status: ProposalStatus;
+  /** The proposal that says the same and came first. */
+  readonly duplicateOf: string | null;
+  readonly runId: string | null;
+  readonly proposedBy: string;
+  readonly proposedAt: Date;
+  readonly settledAt: Date | null;
+  readonly settledBy: string | null;
+  /** Where it stands once it is accepted. */
+  readonly pageId: string | null;
+  readonly nodeId: string | null;
+}
+
+export interface NewProposal {
+  /** Given by a caller that may send the same proposal twice; else made here. */
+  readonly id?: string;
+  readonly workspaceId: string;
+  readonly kind: string;
+  readonly text: string;
+  /** `user:<id>` or `run:<id>`. */
+  readonly proposedBy: string;
+  readonly runId?: string | undefined;
+}
+
+const columns = `id, kind, text, status, duplicate_of as "duplicateOf", run_id as "runId", proposed_by as "proposedBy",
+       proposed_at as "proposedAt", settled_at as "settledAt", settled_by as "settledBy", page_id as "pageId", node_id as "nodeId"`;
+
+/** Afterwards the proposal is in the list; filing the one of the same id again changes nothing. */
+export async function proposeMemory(db: Queryable, proposal: NewProposal): Promise<{ readonly id: string }> {
+  const { id = newId(), workspaceId, kind, text, proposedBy, runId = null } = proposal;
+  await db`
+    insert into memory_proposals (id, workspace_id, kind, text, text_key, proposed_by, run_id)
+    values (${id}, ${workspaceId}, ${kind}, ${text}, ${keyOf(text)}, ${proposedBy}, ${runId})
+    on conflict (id) do nothing`;
+  return { id };
+}
+
+/** One proposal, locked until the transaction ends where `isLocked`; undefined where the workspace has none of this id. */
+export async function readProposal(
+  db: Queryable,
+  workspaceId: string,
+  id: string,
+  { isLocked = false } = {},
+): Promise<Proposal | undefined> {
+  const [row] = await db.unsafe<Proposal[]>(
+    `select ${columns} from memory_proposals where workspace_id = $1::uuid and id = $2::uuid ${isLocked ? "for no key update" : ""}`,
+    [workspaceId, id],
+    { prepare: true },
+  );
+  return row;
+}
+
+/** The proposals of one status: open ones oldest first, others newest first; one more than `limit` where there are more. */
+export async function listProposals(
+  db: Queryable,
+  asked: {
+    readonly workspaceId: string;
+    readonly status: ProposalStatus;
+    readonly cursorId?: string | undefined;
+    readonly limit: number;
+  },
+): Promise<Proposal[]> {
+  const { workspaceId, status, cursorId, limit } = asked;
+  const isOpen = status === "proposed";
+  const end = isOpen ? "00000000-0000-0000-0000-000000000000" : "ffffffff-ffff-ffff-ffff-ffffffffffff";
+  return await db.unsafe<Proposal[]>(
+    `select ${columns} from memory_proposals
+      where workspace_id = $1::uuid and status = $2 and id ${isOpen ? ">" : "<"} $3::uuid
+      order by id ${isOpen ? "asc" : "desc"} limit $4::int + 1`,
+    [workspaceId, status, cursorId ?? end, limit],
+    { prepare: true },
+  );
+}
+
+/**
+ * Records what became of an open proposal: where it stands now that it is accepted, or that it was dismissed. False where it
+ * was settled before; of two at once one settles it.
+ */
+export async function settleProposal(
+  db: Queryable,
+  settled: {
+    readonly workspaceId: string;
+    readonly id: string;
+    readonly settledBy: string;
+    /** Absent, it is dismissed. */
+    readonly place?: { readonly pageId: string; readonly nodeId: string };
+  },
+): Promise<boolean> {
+  const { workspaceId, id, settledBy, place } = settled;
+  const rows = await db`
+    update memory_proposals
+       set status = ${place === undefined ? "dismissed" : "accepted"}, settled_at = clock_timestamp(), settled_by = ${settledBy},
+           page_id = ${place?.pageId ?? null}, node_id = ${place?.nodeId ?? null}
+     where workspace_id = ${workspaceId} and id = ${id} and status = 'proposed'
+    returning id`;
+  return rows.length > 0;
+}
+
+/**
+ * Afterwards no two open proposals of a kind say the same: the first stays, and each later one is its duplicate. What was
+ * accepted or dismissed counts as first too, so that nobody is asked the same twice. Answers how many were closed; again,
+ * none.
+ */
+export async function consolidateMemory(
+  db: Queryable,
+  { workspaceId, consolidatedBy }: { readonly workspaceId: string; readonly consolidatedBy: string },
+): Promise<{ readonly closed: number }> {
+  const rows = await db`
+    with same as (
+      select id, first_value(id) over (partition by kind, text_key order by status = 'proposed', proposed_at, id) as first
+        from memory_proposals
+       where workspace_id = ${workspaceId} and status <> 'duplicate'
+         and (kind, text_key) in (select kind, text_key from memory_proposals
+                                   where workspace_id = ${workspaceId} and status = 'proposed'))
+    update memory_proposals m
+       set status = 'duplicate', duplicate_of = s.first, settled_at = clock_timestamp(), settled_by = ${consolidatedBy}
+      from same s
+     where m.id = s.id and s.first <> m.id and m.status = 'proposed'
+    returning m.id`;
+  return { closed: rows.length };
+}
+
+/**
+ * The same for texts that say the same: letter case, spacing, quotation marks around it and the stop at the end do not
+ * count. Words, their order, numbers and all other signs do.
+ */
+function keyOf(text: string): string {
+  const folded = text
+    .normalize("NFC")
+    .toLowerCase()
+    .replaceAll(/\s+/gu, " ")
+    .trim()
+    .replaceAll(/^["'“”„‘’«»]+|["'“”„‘’«»]+$/gu, "")
+    .replace(/[.!…。]+$/u, "")
+    .trim();
+  return createHash("sha256").update(folded).digest("hex");
+}

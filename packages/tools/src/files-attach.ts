@@ -1,0 +1,93 @@
+import { storeBlob } from "@countersign/engine/blobs.ts";
+import { defineTool, type TransactionContext } from "@countersign/engine/tool.ts";
+import { lookupPage } from "@countersign/kb/lookup.ts";
+import { findNameProblem, putFile, readMediaType } from "@countersign/ops/files.ts";
+import { z } from "zod";
+import { explainLookup, namePage, writerOf } from "./kb-writer.ts";
+import { storableLine, storableText } from "./plain-text.ts";
+
+const mostText = 1_000_000;
+const mostBase64 = 1_400_000;
+
+const schema = z
+  .strictObject({
+    name: storableLine(200)
+      .superRefine((name, context) => {
+        const problem = findNameProblem(name);
+        if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
+      })
+      .describe("The file's name, such as report.md"),
+    text: storableText(mostText).optional().describe("The content, as text"),
+    base64: z.base64().min(4).max(mostBase64).optional().describe("The content, as base64"),
+    handle: z
+      .string()
+      .regex(/^sha256:[0-9a-f]{64}$/, "expected sha256: and 64 hexadecimal digits, as a result gave it")
+      .optional()
+      .describe("Content that is in the store already, such as a large result"),
+    mediaType: z
+      .string()
+      .refine((type) => readMediaType(type) !== undefined, "expected a media type, such as image/png")
+      .optional()
+      .describe("text/plain or application/octet-stream unless given"),
+    page: storableLine(200).optional().describe("The title or id of the page that it belongs to"),
+  })
+  .refine(
+    ({ text, base64, handle }) => [text, base64, handle].filter((one) => one !== undefined).length === 1,
+    "expected exactly one of text, base64 and handle",
+  );
+
+type Args = z.infer<typeof schema>;
+
+/** Stores content as a file that people can download, of a page or of none. */
+export const filesAttach = defineTool<Args>({
+  name: "files.attach",
+  description:
+    "Stores text or bytes as a file, or names content that is stored already; people can download it, and mails can carry it by its handle. With page, it belongs to that page.",
+  schema,
+  tier: "write",
+  risk: "low",
+  needsApproval: false,
+  effect: "transactional",
+  async execute(args, context) {
+    const { tx, workspaceId, runId } = context;
+    const found = args.page === undefined ? undefined : await lookupPage(writerOf(context), args.page);
+    if (found !== undefined && found.kind !== "found") {
+      return { kind: "failed", content: `Nothing was stored. ${explainLookup(args.page ?? "", found)}` };
+    }
+    const { hash, mediaType } = await storeContent(args, context);
+    const file = await putFile(tx, {
+      workspaceId,
+      hash,
+      name: args.name,
+      mediaType,
+      createdBy: `run:${runId}`,
+      runId,
+      pageId: found?.page.id,
+    });
+    if (file === undefined) {
+      return {
+        kind: "failed",
+        content: `Nothing was stored: ${args.handle} is not found. Use a handle exactly as a result gave it.`,
+      };
+    }
+    const place = found === undefined ? "" : ` of page ${namePage(found.page)}`;
+    return {
+      kind: "done",
+      content: `Stored ${file.name} (${file.mediaType}, ${file.size} bytes) as file ${file.id}${place}, handle sha256:${hash}`,
+    };
+  },
+});
+
+async function storeContent(
+  { text, base64, handle, mediaType }: Args,
+  { tx, workspaceId }: TransactionContext,
+): Promise<{ readonly hash: string; readonly mediaType: string }> {
+  const type = (mediaType === undefined ? undefined : readMediaType(mediaType)) ?? usualType(text);
+  if (handle !== undefined) return { hash: handle.slice("sha256:".length), mediaType: type };
+  const bytes = text === undefined ? Buffer.from(base64 ?? "", "base64") : Buffer.from(text, "utf8");
+  return { hash: await storeBlob(tx, workspaceId, bytes, type), mediaType: type };
+}
+
+function usualType(text: string | undefined): string {
+  return text === undefined ? "application/octet-stream" : "text/plain; charset=utf-8";
+}

@@ -1,0 +1,24 @@
+import { defineTool } from "@countersign/engine/tool.ts";
+import { beat } from "@countersign/ops/heartbeat.ts";
+import { z } from "zod";
+
+const schema = z.strictObject({});
+
+/** Makes tasks of what is due now, as the schedule does each minute. No model is asked. */
+export const opsHeartbeat = defineTool<z.infer<typeof schema>>({
+  name: "ops.heartbeat",
+  description:
+    "Looks now for reminders that are due and for calendar events to prepare for, and makes a task of each, once. The same happens each minute by itself.",
+  schema,
+  tier: "write",
+  risk: "low",
+  needsApproval: false,
+  effect: "transactional",
+  async execute(_args, { tx, workspaceId }) {
+    const { tasks, isMore } = await beat(tx, workspaceId);
+    if (tasks.length === 0) return { kind: "done", content: "Nothing is due." };
+    const lines = tasks.map(({ id, title, about }) => `- ${id} ${title} (${about})`);
+    const end = isMore ? "There may be more; ask again." : `${tasks.length} due.`;
+    return { kind: "done", content: [...lines, end].join("\n") };
+  },
+});
