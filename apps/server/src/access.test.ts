@@ -1,12 +1,23 @@
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { transaction } from "@countersign/db/transaction.ts";
+import { storeBlob } from "@countersign/engine/blobs.ts";
 import { engineDatabase } from "@countersign/engine/testing/engine-database.ts";
 import { givenGatedRun, givenQuestionRun, givenRun, type World } from "@countersign/engine/testing/fixtures.ts";
+import { givenRemembered } from "@countersign/engine/testing/policy.ts";
+import { createPage } from "@countersign/kb/create-page.ts";
+import { putCalendarEvent } from "@countersign/ops/calendar.ts";
+import { putCapture } from "@countersign/ops/captures.ts";
+import { putFile } from "@countersign/ops/files.ts";
+import { proposeMemory } from "@countersign/ops/memory.ts";
+import { addReminder } from "@countersign/ops/reminders.ts";
 import { v7 as newId } from "uuid";
 import { afterAll, expect, test } from "vitest";
 import { type Access, access, answerTo, type Asker, askers, type Whose } from "./access.ts";
 import { renderAccessPage } from "./access-page.ts";
 import { problems } from "./problem.ts";
+import { createLoginLink } from "./sessions.ts";
 import { givenPeople, send, startTestServer } from "./testing/harness.ts";
 import { createToken } from "./tokens.ts";
 
@@ -67,18 +78,73 @@ async function webhookOf({ workspaceId, admin }: World): Promise<{ id: string; d
   return { id, deliveryId };
 }
 
+const sha256Of = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+async function fileOf({ workspaceId }: World): Promise<string> {
+  const hash = await storeBlob(sql, workspaceId, Buffer.from("x"), "text/plain");
+  const file = await putFile(sql, { workspaceId, hash, name: "a.txt", mediaType: "text/plain", createdBy: "system" });
+  return file?.id ?? "";
+}
+
+/** A page with one bullet, made by an operator. */
+async function pageOf({
+  workspaceId,
+  operator: userId,
+}: World): Promise<{ id: string; nodeId: string; commandId: string }> {
+  const title = newId();
+  const made = await transaction(sql, (tx) => createPage({ tx, workspaceId, userId }, { title, okf: "- a\n" }));
+  if (made.kind !== "created") throw new Error(made.kind);
+  const [node] = await sql<{ id: string }[]>`select id from nodes where page_id = ${made.page.id}`;
+  return { id: made.page.id, nodeId: node?.id ?? "", commandId: made.commandId };
+}
+
+async function proposalOf({ workspaceId }: World): Promise<string> {
+  const proposal = { workspaceId, kind: "fact", text: `it is ${newId()}`, proposedBy: "system" };
+  return (await proposeMemory(sql, proposal)).id;
+}
+
+async function captureOf({ workspaceId, operator: userId }: World): Promise<string> {
+  const hash = await storeBlob(sql, workspaceId, Buffer.from("- x"), "text/markdown");
+  const url = `https://example.org/${newId()}`;
+  const put = await putCapture(sql, { workspaceId, url, title: "x", hash, userId });
+  return put.kind === "refused" ? "" : put.id;
+}
+
+const anEvent = {
+  title: "x",
+  startsAt: "2040-01-01T00:00:00Z",
+  endsAt: "2040-01-01T01:00:00Z",
+  timeZone: "UTC",
+};
+
 async function runRoute(world: World, ownerId: string, rest: string, body?: unknown): Promise<Asked> {
   return { path: `/v1/runs/${await runOf(world, ownerId)}${rest}`, ...(body === undefined ? {} : { body }) };
 }
+
+async function ofRun(world: World, ownerId: string, path: string): Promise<string> {
+  return `${path}?scope=run&id=${await runOf(world, ownerId)}`;
+}
+
+const askOf = (name: string) => ({ changes: [{ target: { kind: "tool", name }, mode: "ask" }] });
 
 /** What to send, on a fresh object of the owner's, so that nothing but access can refuse it. */
 const prepare: Record<string, Prepare> = {
   "GET /health/live": () => ({ path: "/health/live" }),
   "GET /health/ready": () => ({ path: "/health/ready" }),
+  "POST /session": async (world) => {
+    const { path } = await createLoginLink(sql, {
+      workspaceId: world.workspaceId,
+      userId: world.viewer,
+      mayDecide: true,
+    });
+    return { path: "/session", body: { code: path.split("#")[1] } };
+  },
+  "POST /v1/login-links": (_world, owner) => ({ path: "/v1/login-links", body: { userId: owner } }),
   "POST /v1/runs": () => ({ path: "/v1/runs", body: { definition: "agent", input: "go" } }),
   "GET /v1/runs/{id}": (world, owner) => runRoute(world, owner, ""),
   "GET /v1/runs/{id}/tree": (world, owner) => runRoute(world, owner, "/tree"),
   "GET /v1/runs/{id}/log": (world, owner) => runRoute(world, owner, "/log"),
+  "GET /v1/runs/{id}/saying": (world, owner) => runRoute(world, owner, "/saying"),
   "GET /v1/runs/{id}/grants": (world, owner) => runRoute(world, owner, "/grants"),
   "POST /v1/runs/{id}/steer": (world, owner) => runRoute(world, owner, "/steer", { message: "hurry" }),
   "POST /v1/runs/{id}/cancel": (world, owner) => runRoute(world, owner, "/cancel"),
@@ -91,6 +157,34 @@ const prepare: Record<string, Prepare> = {
     body: { answer: "deny", ...decision },
     ...seen,
   }),
+  "POST /v1/approvals/decisions": async (world) => ({
+    path: "/v1/approvals/decisions",
+    body: {
+      decisions: [
+        { approvalId: (await cardOf(world, "approval")).approvalId, version: 1, answer: "deny", ...decision },
+      ],
+    },
+  }),
+  "POST /v1/approvals/{id}/extension": async (world) => {
+    const { approvalId } = await givenGatedRun(sql, world, { expiresMs: 60_000 });
+    const until = new Date(Date.now() + 3_600_000).toISOString();
+    return { path: `/v1/approvals/${approvalId}/extension`, body: { until } };
+  },
+  "GET /v1/approvals/{id}/receipt": async (world) => ({
+    path: `/v1/approvals/${(await cardOf(world, "approval")).approvalId}/receipt`,
+  }),
+  "POST /v1/delegations": (world) => ({
+    path: "/v1/delegations",
+    body: { to: world.viewer, until: new Date(Date.now() + 3_600_000).toISOString() },
+  }),
+  "DELETE /v1/delegations/{id}": async (world, owner) => {
+    const id = newId();
+    await sql`insert into delegations (id, workspace_id, from_user, to_user, expires_at)
+              values (${id}, ${world.workspaceId}, ${owner}, ${newId()}, now() + interval '1 hour')`;
+    await sql`update delegations set to_user = ${world.otherApprover} where id = ${id} and from_user <> ${world.otherApprover}`;
+    await sql`update delegations set to_user = ${world.ids.admin} where id = ${id} and from_user = ${world.otherApprover}`;
+    return { path: `/v1/delegations/${id}` };
+  },
   "POST /v1/tasks": () => ({ path: "/v1/tasks", body: { title: "x" } }),
   "GET /v1/tasks/{id}": async (world) => ({ path: `/v1/tasks/${await plainTask(world)}` }),
   "POST /v1/tasks/{id}/confirm": async (world) => ({
@@ -112,6 +206,66 @@ const prepare: Record<string, Prepare> = {
     body: { answer: "blue" },
   }),
   "POST /v1/tasks/{id}/done": async (world) => ({ path: `/v1/tasks/${await plainTask(world)}/done` }),
+  "PUT /v1/uploads/{hash}": () => ({ path: `/v1/uploads/${sha256Of("x")}?name=a.txt`, body: "x" }),
+  "GET /v1/files/{id}": async (world) => ({ path: `/v1/files/${await fileOf(world)}` }),
+  "GET /v1/files/{id}/content": async (world) => ({ path: `/v1/files/${await fileOf(world)}/content` }),
+  "POST /v1/memory/{id}/accept": async (world) => ({ path: `/v1/memory/${await proposalOf(world)}/accept` }),
+  "POST /v1/memory/{id}/dismiss": async (world) => ({ path: `/v1/memory/${await proposalOf(world)}/dismiss` }),
+  "POST /v1/captures": () => ({
+    path: "/v1/captures",
+    body: { url: `https://example.org/${newId()}`, title: "x", markdown: "- a" },
+  }),
+  "GET /v1/captures/{id}": async (world) => ({ path: `/v1/captures/${await captureOf(world)}` }),
+  "POST /v1/reminders": () => ({ path: "/v1/reminders", body: { text: "x", dueAt: "2040-01-01T00:00:00Z" } }),
+  "POST /v1/reminders/{id}/cancel": async ({ workspaceId, operator }) => {
+    const dueAt = new Date("2040-01-01");
+    const made = await addReminder(sql, { workspaceId, text: "x", dueAt, userId: operator, createdBy: "system" });
+    return { path: `/v1/reminders/${made.id}/cancel` };
+  },
+  "PUT /v1/calendar/{uid}": () => ({ path: `/v1/calendar/${newId()}`, body: anEvent }),
+  "DELETE /v1/calendar/{uid}": async ({ workspaceId }) => {
+    const uid = newId();
+    const times = { startsAt: new Date(anEvent.startsAt), endsAt: new Date(anEvent.endsAt) };
+    await transaction(sql, (tx) =>
+      putCalendarEvent(tx, { ...anEvent, ...times, uid, prepareMinutes: 0, workspaceId, putBy: "system" }),
+    );
+    return { path: `/v1/calendar/${uid}` };
+  },
+  "POST /v1/pages": () => ({ path: "/v1/pages", body: { title: newId() } }),
+  "GET /v1/pages/{id}": async (world) => ({ path: `/v1/pages/${(await pageOf(world)).id}` }),
+  "PUT /v1/pages/{id}": async (world) => ({
+    path: `/v1/pages/${(await pageOf(world)).id}`,
+    body: { okf: "- b\n" },
+    ...seen,
+  }),
+  "PATCH /v1/pages/{id}": async (world) => ({
+    path: `/v1/pages/${(await pageOf(world)).id}`,
+    body: { title: newId() },
+  }),
+  "DELETE /v1/pages/{id}": async (world) => ({ path: `/v1/pages/${(await pageOf(world)).id}` }),
+  "GET /v1/nodes/{id}": async (world) => ({ path: `/v1/nodes/${(await pageOf(world)).nodeId}` }),
+  "PUT /v1/nodes/{id}": async (world) => ({
+    path: `/v1/nodes/${(await pageOf(world)).nodeId}`,
+    body: { okf: "- b\n" },
+    ...seen,
+  }),
+  "DELETE /v1/nodes/{id}": async (world) => ({ path: `/v1/nodes/${(await pageOf(world)).nodeId}` }),
+  "GET /v1/search": () => ({ path: "/v1/search?q=a" }),
+  "GET /v1/grep": () => ({ path: "/v1/grep?pattern=a" }),
+  "GET /v1/commands/{id}": async (world) => ({ path: `/v1/commands/${(await pageOf(world)).commandId}` }),
+  "POST /v1/commands/{id}/undo": async (world) => ({ path: `/v1/commands/${(await pageOf(world)).commandId}/undo` }),
+  "POST /v1/import": () => ({ path: "/v1/import", body: { files: [{ path: `${newId()}.md`, text: "- a\n" }] } }),
+  "PUT /v1/access-rules a directory": () => ({ path: "/v1/access-rules", body: { dir: "elsewhere", level: "read" } }),
+  "PUT /v1/access-rules a page": async (world) => ({
+    path: "/v1/access-rules",
+    body: { pageId: (await pageOf(world)).id, level: "read" },
+  }),
+  "DELETE /v1/access-rules/{id}": async (world) => {
+    const id = newId();
+    await sql`insert into access_rules (id, workspace_id, dir, user_id, level, created_by)
+              values (${id}, ${world.workspaceId}, ${newId()}, null, 'read', ${world.admin})`;
+    return { path: `/v1/access-rules/${id}` };
+  },
   "POST /v1/kill the workspace": () => ({ path: "/v1/kill", body: { scope: "workspace", reason: "x" } }),
   "POST /v1/kill a run": async (world, owner) => ({
     path: "/v1/kill",
@@ -126,6 +280,84 @@ const prepare: Record<string, Prepare> = {
     path: "/v1/lift",
     body: { scope: "run", id: await runOf(world, owner) },
   }),
+  "POST /v1/kill a tool": () => ({ path: "/v1/kill", body: { scope: "tool", name: "kb.append", reason: "x" } }),
+  "POST /v1/lift a tool": () => ({ path: "/v1/lift", body: { scope: "tool", name: "kb.append" } }),
+  "POST /v1/runs with a dial of its own": () => ({
+    path: "/v1/runs",
+    body: { definition: "agent", input: "go", dial: { level: "low" } },
+  }),
+  "POST /v1/runs with a preset": () => ({
+    path: "/v1/runs",
+    body: { definition: "agent", input: "go", preset: "unset" },
+  }),
+  "GET /v1/rules the workspace": () => ({ path: "/v1/rules" }),
+  "GET /v1/rules a run": async (world, owner) => ({ path: await ofRun(world, owner, "/v1/rules") }),
+  "PATCH /v1/rules the workspace": () => ({ path: "/v1/rules", body: askOf("kb.read") }),
+  "PATCH /v1/rules a definition": (world) => ({
+    path: `/v1/rules?scope=definition&id=${world.definitionId}`,
+    body: askOf("kb.read"),
+  }),
+  "PATCH /v1/rules a run": async (world, owner) => ({
+    path: await ofRun(world, owner, "/v1/rules"),
+    body: askOf("kb.read"),
+  }),
+  "PUT /v1/rules the workspace": async ({ workspaceId }) => {
+    const [row] = await sql`select version from policies where scope_id = ${workspaceId}`;
+    const headers = { "if-match": `"${String(row?.["version"])}"` };
+    return { path: "/v1/rules", body: { rules: [] }, headers };
+  },
+  "PUT /v1/rules the workspace, what would change": () => ({ path: "/v1/rules?dryRun=true", body: { rules: [] } }),
+  "PUT /v1/rules a run": async (world, owner) => ({
+    path: await ofRun(world, owner, "/v1/rules"),
+    body: { rules: [] },
+    headers: { "if-match": '"0"' },
+  }),
+  "POST /v1/rules/revoke the workspace": () => ({
+    path: "/v1/rules/revoke",
+    body: { scope: "workspace", rules: "remembered" },
+  }),
+  "POST /v1/rules/revoke a run": async (world, owner) => ({
+    path: "/v1/rules/revoke",
+    body: { scope: "run", id: await runOf(world, owner), rules: "remembered" },
+  }),
+  "DELETE /v1/rules/{id} the workspace": async (world) => ({
+    path: `/v1/rules/${await givenRemembered(sql, world, "workspace", newId())}`,
+    ...seen,
+  }),
+  "DELETE /v1/rules/{id} a run": async (world, owner) => ({
+    path: `/v1/rules/${await givenRemembered(sql, world, { run: await runOf(world, owner) }, "kb.read")}`,
+    ...seen,
+  }),
+  "GET /v1/runs/{id}/tools": (world, owner) => runRoute(world, owner, "/tools"),
+  "PATCH /v1/runs/{id}/tools": (world, owner) => runRoute(world, owner, "/tools", { tools: { "kb.read": "ask" } }),
+  "GET /v1/policy/tools": () => ({ path: "/v1/policy/tools" }),
+  "PATCH /v1/policy/tools the workspace": () => ({ path: "/v1/policy/tools", body: { tools: { "kb.read": null } } }),
+  "PATCH /v1/policy/tools a definition": (world) => ({
+    path: `/v1/policy/tools?scope=definition&id=${world.definitionId}`,
+    body: { tools: { "kb.read": null } },
+  }),
+  "PATCH /v1/policy/dial the workspace": () => ({ path: "/v1/policy/dial", body: { dial: null } }),
+  "PATCH /v1/policy/dial a run": async (world, owner) => ({
+    path: await ofRun(world, owner, "/v1/policy/dial"),
+    body: { dial: { level: "low" } },
+  }),
+  "PUT /v1/policy/preset the workspace": () => ({ path: "/v1/policy/preset", body: { preset: "unset" } }),
+  "PUT /v1/policy/preset a definition": (world) => ({
+    path: `/v1/policy/preset?scope=definition&id=${world.definitionId}`,
+    body: { preset: "read-only" },
+  }),
+  "PUT /v1/policy/preset a run": async (world, owner) => ({
+    path: await ofRun(world, owner, "/v1/policy/preset"),
+    body: { preset: "yolo" },
+  }),
+  "POST /v1/explain": () => ({ path: "/v1/explain", body: { tool: "kb.read" } }),
+  "POST /v1/explain a run": async (world, owner) => ({
+    path: "/v1/explain",
+    body: { scope: "run", id: await runOf(world, owner), tool: "kb.read" },
+  }),
+  "POST /v1/simulate": () => ({ path: "/v1/simulate", body: { document: {} } }),
+  "GET /v1/suggestions the workspace": () => ({ path: "/v1/suggestions" }),
+  "GET /v1/suggestions a run": async (world, owner) => ({ path: await ofRun(world, owner, "/v1/suggestions") }),
   "POST /v1/definitions": () => ({ path: "/v1/definitions", body: { spec: { ...spec, name: newId() } } }),
   "GET /v1/definitions/{id}": (world) => ({ path: `/v1/definitions/${world.definitionId}` }),
   "GET /v1/definitions/{id}/versions": (world) => ({ path: `/v1/definitions/${world.definitionId}/versions` }),

@@ -9,19 +9,37 @@ import { createEvents } from "./events/events.ts";
 import { logRequests } from "./log-requests.ts";
 import { createMetrics } from "./metrics.ts";
 import { Problem, problemBody, problems } from "./problem.ts";
+import { servePages } from "./pages.ts";
 import { guardRequests } from "./request-guard.ts";
 import { limitRate } from "./rate-limit.ts";
+import { createAccessRuleRoutes } from "./routes/access-rules.ts";
 import { createApprovalRoutes } from "./routes/approvals.ts";
 import { createAuditRoutes } from "./routes/audit.ts";
+import { createCalendarRoutes } from "./routes/calendar.ts";
+import { createCaptureRoutes } from "./routes/captures.ts";
 import { createDefinitionRoutes } from "./routes/definitions.ts";
+import { createDelegationRoutes } from "./routes/delegations.ts";
 import { createEventRoutes } from "./routes/events.ts";
+import { createFileRoutes, isUpload } from "./routes/files.ts";
 import { createGrantRoutes } from "./routes/grants.ts";
 import { createHealthRoutes } from "./routes/health.ts";
+import { createMemoryRoutes } from "./routes/memory.ts";
+import { createKnowledgeRoutes } from "./routes/knowledge.ts";
 import { createMetricsRoutes } from "./routes/metrics.ts";
+import { createPageCommandRoutes } from "./routes/page-commands.ts";
+import { createPageFileRoutes } from "./routes/page-files.ts";
+import { createPageRoutes } from "./routes/pages.ts";
+import { createOidcRoutes } from "./routes/oidc.ts";
 import { createPeopleRoutes } from "./routes/people.ts";
 import { createPolicyRoutes } from "./routes/policy.ts";
+import { createExplainRoutes } from "./routes/explain.ts";
+import { createPolicyToolRoutes } from "./routes/policy-tools.ts";
+import { createRuleRoutes } from "./routes/rules.ts";
+import { createReminderRoutes } from "./routes/reminders.ts";
 import { createRunRoutes } from "./routes/runs.ts";
 import { createSecretRoutes } from "./routes/secrets.ts";
+import { createSessionRoutes } from "./routes/sessions.ts";
+import { createTaskLogRoutes } from "./routes/task-log.ts";
 import { createTaskRoutes } from "./routes/tasks.ts";
 import { createTokenRoutes } from "./routes/tokens.ts";
 import { createToolRoutes } from "./routes/tools.ts";
@@ -54,9 +72,13 @@ export function createApp(deps: ServerDependencies) {
     // A connection kept alive would hold up the end of the server.
     if (deps.closing.aborted) c.header("Connection", "close");
   });
+  if (deps.pages !== undefined) app.use(servePages(deps.pages));
   app.use("/v1/*", authenticate(deps.sql));
   if (deps.rateLimit !== undefined) app.use("/v1/*", limitRate(deps.rateLimit));
-  app.use(bodyLimit({ maxSize: maxBodyBytes, onError: () => refuseBody() }));
+  const limitBody = bodyLimit({ maxSize: maxBodyBytes, onError: () => refuseBody() });
+  app.use(async (c, next) => await (isUpload(c) ? next() : limitBody(c, next)));
+
+  if (deps.oidc !== undefined) app.route("/", createOidcRoutes(deps, deps.oidc));
 
   app.onError((error, c) => refuse(c, problemOf(error, c, deps)));
   app.notFound((c) =>
@@ -102,11 +124,27 @@ export function createApp(deps: ServerDependencies) {
   const routes = app
     .route("/", createHealthRoutes(deps))
     .route("/", createMetricsRoutes(deps, metrics))
+    .route("/", createSessionRoutes(deps))
     .route("/v1", createRunRoutes(deps))
-    .route("/v1", createApprovalRoutes(deps))
+    .route("/v1", createApprovalRoutes({ ...deps, countDecision: metrics.countDecision }))
+    .route("/v1", createDelegationRoutes(deps))
     .route("/v1", createEventRoutes({ ...deps, events }))
-    .route("/v1", createTaskRoutes(deps))
+    .route("/v1", createTaskLogRoutes(deps))
+    .route("/v1", createTaskRoutes({ ...deps, countDecision: metrics.countDecision }))
+    .route("/v1", createFileRoutes(deps))
+    .route("/v1", createMemoryRoutes(deps))
+    .route("/v1", createCaptureRoutes(deps))
+    .route("/v1", createReminderRoutes(deps))
+    .route("/v1", createPageRoutes(deps))
+    .route("/v1", createKnowledgeRoutes(deps))
+    .route("/v1", createPageCommandRoutes(deps))
+    .route("/v1", createPageFileRoutes(deps))
+    .route("/v1", createAccessRuleRoutes(deps))
+    .route("/v1", createCalendarRoutes(deps))
     .route("/v1", createPolicyRoutes(deps))
+    .route("/v1", createRuleRoutes(deps))
+    .route("/v1", createPolicyToolRoutes(deps))
+    .route("/v1", createExplainRoutes(deps))
     .route("/v1", createDefinitionRoutes(deps))
     .route("/v1", createToolRoutes(deps))
     .route("/v1", createSecretRoutes(deps))

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Queryable, Tx } from "@countersign/db/connect.ts";
 import { type Definition, definitionSpec, grantsOf, parseDefinition } from "@countersign/engine/definition.ts";
 import { EngineError } from "@countersign/engine/engine-error.ts";
@@ -56,6 +57,7 @@ export async function createDefinition(tx: Tx, actor: Actor, spec: Definition, t
     [id, workspaceId, spec.name],
     { prepare: true },
   );
+  requireRightToLoosen(actor, spec, undefined);
   await addVersion(tx, actor, { id, version: 1, spec });
   await tx.unsafe(
     "insert into policies (scope_id, scope, workspace_id) values ($1::uuid, 'definition', $2::uuid)",
@@ -122,13 +124,13 @@ export async function applyVersion(
   const planned = planVersion(current, spec, tools);
   if (planned.outcome === "unchanged") return { ...planned, isDryRun: false };
   const { version } = planned;
+  requireRightToLoosen(actor, spec, current.spec);
   await addVersion(tx, actor, { id, version, spec });
   await tx.unsafe("update definitions set current_version = $2::int where id = $1::uuid", [id, version], {
     prepare: true,
   });
   await tx.unsafe(
-    `insert into policies as p (scope_id, scope, workspace_id) values ($1::uuid, 'definition', $2::uuid)
-         on conflict (scope_id) do update set version = p.version + 1`,
+    "select move_policies(array['definition'], array[$1::uuid], array[$2::uuid], array[null::text])",
     [id, actor.workspaceId],
     { prepare: true },
   );
@@ -149,7 +151,7 @@ async function addVersion(
   actor: Actor,
   { id, version, spec }: { readonly id: string; readonly version: number; readonly spec: Definition },
 ): Promise<void> {
-  requireRightToLoosen(actor, spec);
+  await requireKnownApprovers(tx, actor, spec);
   await tx.unsafe(
     `insert into definition_versions (definition_id, version, spec, created_by)
      values ($1::uuid, $2::int, $3::text::json, $4::uuid)`,
@@ -160,12 +162,47 @@ async function addVersion(
   await appendAudit(tx, actor, action, id, { name: spec.name, version, way: wayOf(actor) });
 }
 
-/** What lets calls run that would wait for a person is for whoever may decide: a token without that right cannot get around it. */
-function requireRightToLoosen(actor: Actor, { approvalPolicy, dial }: Definition): void {
-  const isLoose = approvalPolicy === "none" || dial === "high" || dial === "write";
-  if (!isLoose || actor.mayDecide) return;
-  throw new Problem(
-    "may_not_decide",
-    `This definition lets calls run that would otherwise wait for a person (approvalPolicy ${approvalPolicy}, dial ${dial ?? "unset"}), and this token of ${actor.name} was made without the right to decide. Use a token that has it.`,
+/** Whom the approver rule names has to be somebody: an approval that nobody can decide would wait for ever. */
+async function requireKnownApprovers(tx: Tx, actor: Actor, { name, approvers }: Definition): Promise<void> {
+  const named = [...(approvers?.users ?? []), ...(approvers?.escalation?.to.users ?? [])];
+  if (named.length === 0) return;
+  const known = await tx.unsafe<{ id: string }[]>(
+    "select id from users where workspace_id = $1::uuid and id = any ($2::uuid[]) and disabled_at is null",
+    [actor.workspaceId, named],
+    { prepare: true },
   );
+  const unknown = named.filter((id) => !known.some((user) => user.id === id));
+  if (unknown.length === 0) return;
+  throw new Problem(
+    "invalid_definition",
+    `The definition ${JSON.stringify(name)} names approvers who are not in this workspace, or disabled: ${unknown.join(", ")}. GET /v1/users lists who is.`,
+  );
+}
+
+/**
+ * What lets calls run that would wait for a person is for whoever may decide: a token without that right cannot get around
+ * it, neither with what a definition says nor by leaving out what the version before it said.
+ */
+function requireRightToLoosen(actor: Actor, spec: Definition, before: unknown): void {
+  if (actor.mayDecide) return;
+  const stored = definitionSpec.safeParse(before);
+  const { approvers, companions, approvalPolicy, dial } = spec;
+  const was: Partial<Definition> = stored.success ? stored.data : {};
+  const refuse = (what: string) =>
+    new Problem(
+      "may_not_decide",
+      `This definition ${what}, and this token of ${actor.name} was made without the right to decide. Use a token that has it.`,
+    );
+  if (approvers !== undefined) throw refuse("says who decides its approvals");
+  if (was.approvers !== undefined) throw refuse("no longer says who decides its approvals");
+  if (companions !== undefined && !isDeepStrictEqual(companions, was.companions))
+    throw refuse("binds options that a person would otherwise pick");
+  const isLoose = approvalPolicy === "none" || dial === "high" || dial === "write";
+  const isLooser =
+    (was.approvalPolicy === "all" && approvalPolicy !== "all") ||
+    (was.dial !== undefined && dial !== was.dial && dial !== "none");
+  if (isLoose || isLooser)
+    throw refuse(
+      `lets calls run that would otherwise wait for a person (approvalPolicy ${approvalPolicy}, dial ${dial ?? "unset"})`,
+    );
 }

@@ -14,6 +14,7 @@ test("only the database has no default, and the result cannot be changed", () =>
     brokerPublicKey: undefined,
     rateLimit: { perSecond: 50, burst: 500 },
     mayWebhooksBePrivate: false,
+    mostFileBytes: 64 * 1024 * 1024,
     logLevel: "info",
   });
   expect(Object.isFrozen(config)).toBe(true);

@@ -6,6 +6,8 @@ import type { HttpBindings } from "@hono/node-server";
 import type { Logger } from "pino";
 import type { Actor } from "./auth.ts";
 import type { Events } from "./events/events.ts";
+import type { Oidc } from "./oidc.ts";
+import type { Pages } from "./pages.ts";
 import type { RateLimit } from "./rate-limit.ts";
 
 /** What the routes work with. */
@@ -23,8 +25,14 @@ export interface ServerDependencies {
   readonly log: Logger;
   /** Webhooks may go to plain HTTP and private addresses, for an installation that talks within its own network. */
   readonly mayWebhooksBePrivate?: boolean | undefined;
+  /** The largest file that may be uploaded, in bytes. */
+  readonly mostFileBytes?: number | undefined;
   /** What changes in the database, for streams; absent, it is found by polling alone. */
   readonly events?: Events | undefined;
+  /** People may sign in through it. */
+  readonly oidc?: Oidc | undefined;
+  /** The web app; absent, there is the HTTP interface alone. */
+  readonly pages?: Pages | undefined;
   /** Names under which the server may be reached besides the loopback ones, with the port where it is not the default. */
   readonly publicUrl?: string | undefined;
   /** Aborted when the server is about to stop, so that long polls answer at once. */

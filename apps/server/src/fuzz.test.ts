@@ -74,6 +74,9 @@ async function givenObjects() {
     mayDecide: false,
     actsFor: [world.operator, world.approver],
   });
+  for (const title of ["One", "Two", "Three", "Four"]) {
+    await send(server, admin, "POST", "/v1/pages", { body: { title, okf: "# H\n\n- a [[One]]\n  - b\n" } });
+  }
   const idsOf = async (table: string) =>
     (await sql.unsafe<{ id: string }[]>(`select id from ${table} where workspace_id = '${world.workspaceId}'`)).map(
       ({ id }) => id,
@@ -85,6 +88,9 @@ async function givenObjects() {
     definitions: [world.definitionId],
     users: await idsOf("users"),
     tokens: await idsOf("tokens"),
+    pages: await idsOf("pages"),
+    nodes: await idsOf("nodes"),
+    commands: await idsOf("commands"),
   };
   const { approver, operator } = world.tokens;
   return { world, ids, senders: [admin, admin, admin, admin, approver, operator, token] };

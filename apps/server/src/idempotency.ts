@@ -36,22 +36,23 @@ const lockTimeoutMs = 10_000;
  * commit's own transaction, and the same request again is answered with it, marked `Idempotency-Replayed`. Refused with
  * `in_flight` while the first is worked on, with `key_reused` where the key stands for another request. A refusal stores no
  * key, so the request may be sent again; what a commit wrote for the audit before it refused stays. Without a key the
- * commits go through the committer, together with those of others.
+ * commits go through the committer, together with those of others, unless `isOneCommit`: then `work` is one transaction too.
  */
 export async function once<T extends object>(
   c: Context<AppEnv>,
   deps: Dependencies,
   work: (work: Work) => Promise<T>,
+  { isOneCommit = false }: { readonly isOneCommit?: boolean } = {},
 ): Promise<T> {
   const { sql, commit, ring } = deps;
   const keyed = await keyOf(c);
-  if (keyed === undefined) return await work({ sql, commit, read: (body) => readTogether(sql, body) });
+  if (keyed === undefined && !isOneCommit) return await work({ sql, commit, read: (body) => readTogether(sql, body) });
 
   let wakes = false;
   const ended = await transaction(
     sql,
     async (tx) => {
-      const before = await findAnswer<T>(tx, keyed);
+      const before = keyed === undefined ? undefined : await findAnswer<T>(tx, keyed);
       if (before !== undefined) return { kind: "replayed" as const, answer: before };
       const commitHere: Committer = observeCommits(
         async (kind, transition) => await commitWithin(tx, kind, transition),
@@ -61,7 +62,7 @@ export async function once<T extends object>(
       );
       try {
         const answer = await work({ sql: tx, commit: commitHere, read: (body) => body(tx) });
-        await keepAnswer(tx, keyed, answer);
+        if (keyed !== undefined) await keepAnswer(tx, keyed, answer);
         return { kind: "answered" as const, answer };
       } catch (error) {
         if (error instanceof Problem) return { kind: "refused" as const, problem: error };

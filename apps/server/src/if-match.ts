@@ -10,3 +10,8 @@ export function readVersion(ifMatch: string): number {
     { errors: [{ path: "header.if-match", message: "expected a version in double quotes" }] },
   );
 }
+
+/** The same for the policy version of a scope, which is 0 as long as nothing was set there. */
+export function readPolicyVersion(ifMatch: string): number {
+  return ifMatch === '"0"' ? 0 : readVersion(ifMatch);
+}

@@ -4,7 +4,7 @@ import { readConfig, type ServerConfig } from "./config.ts";
 import { startServer } from "./serve.ts";
 
 /** Names of errors whose message says what the operator has to do. */
-const refusals = new Set(["AddressRefusal", "BootRefusal", "ConfigError", "ToolsError"]);
+const refusals = new Set(["AddressRefusal", "BootRefusal", "ConfigError", "EngineError", "ToolsError"]);
 
 /** Serves until SIGTERM or SIGINT; what was in hand is answered first. */
 async function run(config: ServerConfig, log: Logger): Promise<void> {

@@ -11,6 +11,8 @@ import type { Queryable } from "@countersign/db/connect.ts";
 export interface Metrics {
   /** Counts every request by its route, never by its path: that holds ids. */
   readonly count: MiddlewareHandler<AppEnv>;
+  /** Counts how long an approval had waited when it was decided. */
+  readonly countDecision: (answer: string, seconds: number) => void;
   /** Everything as Prometheus reads it, with the standing of the database as of now. */
   render(): Promise<string>;
   readonly contentType: string;
@@ -43,6 +45,13 @@ export function createMetrics(sql: Queryable, events: Pick<Events, "watching">):
     labelNames: ["route", "outcome"],
     registers,
   });
+  const waits = new Histogram({
+    name: "countersign_time_to_decide_seconds",
+    help: "How long approvals had waited when this server took their decision, by the answer.",
+    labelNames: ["answer"],
+    buckets: [1, 5, 15, 60, 300, 1_800, 7_200, 43_200, 172_800],
+    registers,
+  });
   const streams: Gauge = new Gauge({
     name: "countersign_open_streams",
     help: "Streams of events that are open.",
@@ -63,6 +72,9 @@ export function createMetrics(sql: Queryable, events: Pick<Events, "watching">):
       if (!deciding.has(route) || c.req.method !== "POST") return;
       const outcome = c.error instanceof Problem ? c.error.code : c.error === undefined ? "accepted" : "failed";
       decisions.inc({ route, outcome });
+    },
+    countDecision(answer, seconds) {
+      waits.observe({ answer }, seconds);
     },
     async render() {
       const standing = await readStanding(sql);
@@ -100,6 +112,16 @@ function describeStanding(registers: Registry[]): { gauge: Gauge; of: (standing:
       "late_results",
       "Results that workers had for calls of runs they had lost: what was fenced off, ever.",
       ({ lateResults }) => lateResults,
+    ),
+    gauge(
+      "prompts_per_run",
+      "How many calls asked a person in each run that asked at all, of the newest 1000 approvals.",
+      ({ promptsPerRun }) => promptsPerRun,
+    ),
+    gauge(
+      "approval_rate",
+      "Which share of those that were decided was approved, of the newest 1000 approvals.",
+      ({ approvalRate }) => approvalRate,
     ),
     gauge(
       "pending_webhook_deliveries",

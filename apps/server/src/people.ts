@@ -1,7 +1,7 @@
 import type { Tx } from "@countersign/db/connect.ts";
 import { v7 as newId } from "uuid";
 import { type Actor, type Role, wayOf } from "./auth.ts";
-import { Problem } from "./problem.ts";
+import { invalidField, Problem } from "./problem.ts";
 import { appendAudit } from "./queries/audit.ts";
 import { readUser } from "./queries/people.ts";
 import type { User } from "./shapes/people.ts";
@@ -10,15 +10,22 @@ import type { User } from "./shapes/people.ts";
 export async function createUser(
   tx: Tx,
   actor: Actor,
-  asked: { readonly name: string; readonly role: Role; readonly isService: boolean },
+  asked: {
+    readonly name: string;
+    readonly role: Role;
+    readonly isService: boolean;
+    readonly email?: string | null | undefined;
+  },
 ): Promise<User> {
-  const { name, role, isService } = asked;
+  const { name, role, isService, email = null } = asked;
   const id = newId();
   await lockPeople(tx, actor.workspaceId);
+  if (email !== null) await requireOwnEmail(tx, actor, id, email, isService);
   const made = await tx.unsafe(
-    `insert into users (id, workspace_id, name, role, is_service) values ($1::uuid, $2::uuid, $3, $4, $5::text::boolean)
+    `insert into users (id, workspace_id, name, role, is_service, email)
+     values ($1::uuid, $2::uuid, $3, $4, $5::text::boolean, $6)
          on conflict (workspace_id, name) do nothing returning id`,
-    [id, actor.workspaceId, name, role, String(isService)],
+    [id, actor.workspaceId, name, role, String(isService), email],
     { prepare: true },
   );
   if (made.length === 0) throw nameTaken(name);
@@ -30,6 +37,7 @@ export interface UserChange {
   readonly name?: string | undefined;
   readonly role?: Role | undefined;
   readonly isDisabled?: boolean | undefined;
+  readonly email?: string | null | undefined;
 }
 
 /**
@@ -44,6 +52,7 @@ export async function changeUser(tx: Tx, actor: Actor, id: string, change: UserC
     name: change.name ?? before.name,
     role: change.role ?? before.role,
     isDisabled: change.isDisabled ?? isDisabled,
+    email: change.email === undefined ? before.email : change.email,
   };
   const wasAdmin = before.role === "admin" && !isDisabled && !before.isService;
   const isAdmin = wanted.role === "admin" && !wanted.isDisabled;
@@ -56,17 +65,22 @@ export async function changeUser(tx: Tx, actor: Actor, id: string, change: UserC
   if (wanted.name !== before.name && (await isNameTaken(tx, actor.workspaceId, wanted.name))) {
     throw nameTaken(wanted.name);
   }
+  const isAddressNew = wanted.email !== before.email;
+  if (isAddressNew && wanted.email !== null) await requireOwnEmail(tx, actor, id, wanted.email, before.isService);
+  // Who signed in by the old address is not who signs in by the new one.
+  if (isAddressNew) await tx.unsafe("delete from identities where user_id = $1::uuid", [id], { prepare: true });
   await tx.unsafe(
-    `update users set name = $2, role = $3,
+    `update users set name = $2, role = $3, email = $5,
             disabled_at = case when $4::text::boolean then coalesce(disabled_at, clock_timestamp()) end
       where id = $1::uuid`,
-    [id, wanted.name, wanted.role, String(wanted.isDisabled)],
+    [id, wanted.name, wanted.role, String(wanted.isDisabled), wanted.email],
     { prepare: true },
   );
   const changes = {
     ...(wanted.name === before.name ? {} : { renamed: true }),
     ...(wanted.role === before.role ? {} : { roleBefore: before.role, role: wanted.role }),
     ...(wanted.isDisabled === isDisabled ? {} : { isDisabled: wanted.isDisabled }),
+    ...(isAddressNew ? { addressChanged: true } : {}),
   };
   if (Object.keys(changes).length > 0) {
     await appendAudit(tx, actor, "user.changed", id, { ...changes, way: wayOf(actor) });
@@ -103,6 +117,25 @@ async function isNameTaken(tx: Tx, workspaceId: string, name: string): Promise<b
     prepare: true,
   });
   return found.length > 0;
+}
+
+/** A person's address finds the person at the first sign-in through a provider, so nobody else's account has it. */
+async function requireOwnEmail(tx: Tx, actor: Actor, id: string, email: string, isService: boolean): Promise<void> {
+  // Whoever has the address signs in through the provider with a session that may decide.
+  if (!actor.mayDecide) {
+    throw new Problem(
+      "may_not_decide",
+      `Who has the address may sign in as this person and decide, and this token of ${(actor.via ?? actor).name} was made without that right. Use one that has it.`,
+    );
+  }
+  if (isService) throw invalidField("json.email", "a program signs in with its token; only people have an address");
+  const found = await tx.unsafe(
+    "select from users where workspace_id = $1::uuid and lower(email) = lower($2) and id <> $3::uuid",
+    [actor.workspaceId, email, id],
+    { prepare: true },
+  );
+  if (found.length > 0)
+    throw new Problem("name_taken", `Another account has the address ${email}. Give it up there first.`);
 }
 
 function nameTaken(name: string): Problem {

@@ -14,6 +14,8 @@ export const problems = {
   may_not_act_for: { status: 403, title: "Not allowed to act for this user" },
   cross_site: { status: 403, title: "Sent by another site" },
   host_not_allowed: { status: 403, title: "Unknown host name" },
+  sign_in_refused: { status: 403, title: "Not signed in" },
+  link_not_valid: { status: 403, title: "The login link is not valid" },
   not_found: { status: 404, title: "Not found" },
   no_such_route: { status: 404, title: "No such route" },
   in_flight: { status: 409, title: "The same request is still being worked on" },
@@ -22,14 +24,22 @@ export const problems = {
   last_admin: { status: 409, title: "The last administrator" },
   already_decided: { status: 409, title: "Already decided" },
   already_closed: { status: 409, title: "Already closed" },
+  cannot_undo: { status: 409, title: "Cannot be taken back" },
   run_ended: { status: 409, title: "The run has ended" },
   expired: { status: 410, title: "Expired" },
   stale: { status: 412, title: "Changed since you saw it" },
   too_large: { status: 413, title: "The body is too large" },
   unsupported_media_type: { status: 415, title: "The body is not declared as JSON" },
+  content_mismatch: { status: 422, title: "Not the content that was announced" },
   invalid_definition: { status: 422, title: "Not a definition" },
+  invalid_policy: { status: 422, title: "Not a policy" },
+  unfit_page: { status: 422, title: "Not a page" },
+  unfit_pattern: { status: 422, title: "Not a pattern that can be searched" },
   unfit_secret: { status: 422, title: "The secret cannot be stored" },
   invalid_request: { status: 422, title: "The request does not fit" },
+  cannot_remember: { status: 422, title: "A rule would not spare this question" },
+  edited_refused: { status: 422, title: "The changed call may not run" },
+  not_offered: { status: 422, title: "Not one of the options" },
   wrong_answer: { status: 422, title: "Not an answer to this" },
   wrong_kind: { status: 422, title: "Not possible with this kind of task" },
   key_reused: { status: 422, title: "The idempotency key stands for another request" },
@@ -41,14 +51,15 @@ export const problems = {
   busy: { status: 503, title: "Held up by others" },
   cannot_seal: { status: 503, title: "Secrets cannot be sealed now" },
   database_unavailable: { status: 503, title: "The database does not answer" },
+  provider_unavailable: { status: 503, title: "The identity provider does not answer" },
   not_ready: { status: 503, title: "Not ready" },
 } as const;
 
 export type ProblemCode = keyof typeof problems;
 
 export interface ProblemDetails {
-  /** Each wrong place of the request. */
-  readonly errors?: readonly { readonly path: string; readonly message: string }[];
+  /** Each wrong place of the request; with its line where the request is a document. */
+  readonly errors?: readonly { readonly path: string; readonly line?: number; readonly message: string }[];
   /** When to try again; also sent as `Retry-After`. */
   readonly retryAfterSeconds?: number;
   /** For a decision that came too late: how the approval or question stands. */
@@ -59,6 +70,8 @@ export interface ProblemDetails {
     readonly at: Date | null;
     readonly reason: string | null;
   };
+  /** Of several that were to be decided together: those that kept the others from it. */
+  readonly refusals?: readonly { readonly approvalId: string; readonly code: ProblemCode; readonly detail: string }[];
 }
 
 /** The request is refused. `message` is for the person who made it: what was asked, what was found, what to do. */
@@ -105,7 +118,7 @@ export const problemSchema = z
     code: z.enum(Object.keys(problems) as [ProblemCode, ...ProblemCode[]]),
     detail: z.string(),
     requestId: z.string(),
-    errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+    errors: z.array(z.object({ path: z.string(), line: z.int().optional(), message: z.string() })).optional(),
     retryAfterSeconds: z.int().optional(),
     settlement: z
       .object({
@@ -116,5 +129,6 @@ export const problemSchema = z
         reason: z.string().nullable(),
       })
       .optional(),
+    refusals: z.array(z.object({ approvalId: z.string(), code: z.string(), detail: z.string() })).optional(),
   })
   .openapi("Problem");

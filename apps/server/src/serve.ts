@@ -3,6 +3,7 @@ import { type BrokerPublicKey, parsePublicKey, readPublicKey } from "@countersig
 import { checkServer } from "@countersign/db/boot-check.ts";
 import { connect } from "@countersign/db/connect.ts";
 import { createBell, listenToBell } from "@countersign/engine/bell.ts";
+import { loadAppPolicy } from "@countersign/engine/load-app-policy.ts";
 import { createCommitter } from "@countersign/engine/committer.ts";
 import { assembleTools } from "@countersign/tools/assemble-tools.ts";
 import type { Logger } from "pino";
@@ -10,6 +11,8 @@ import { createApp } from "./app.ts";
 import type { ServerConfig } from "./config.ts";
 import { createEvents } from "./events/events.ts";
 import { listen } from "./http-server.ts";
+import { createOidc } from "./oidc.ts";
+import { readPages } from "./pages.ts";
 import { observeCommits } from "./observe-commits.ts";
 
 /** A server that answers. */
@@ -24,7 +27,8 @@ const graceMs = 10_000;
 
 /**
  * Checks the database, then serves. When it resolves the server answers at `url`. Throws BootRefusal for a database it
- * cannot work with, AddressRefusal for an address it cannot have; nothing is left open then.
+ * cannot work with, AddressRefusal for an address it cannot have, EngineError for a policy file that is not in order;
+ * nothing is left open then.
  */
 export async function startServer(
   config: Pick<ServerConfig, "databaseUrl" | "host" | "port" | "publicUrl"> & Partial<ServerConfig>,
@@ -47,17 +51,25 @@ export async function startServer(
 
   try {
     await checkServer(sql);
+    const tools = await assembleTools({ files: config.toolFiles ?? [], osExec: config.osExec, mayExecute: false });
+    if (config.policyFile !== undefined && (await loadAppPolicy(sql, config.policyFile, tools)) === "configured") {
+      log.info({ file: config.policyFile }, "the installation's policy was taken in");
+      ring();
+    }
     const app = createApp({
       sql,
       commit: observeCommits(createCommitter({ sql, stragglers, ring }), bell.tell),
       ring,
-      tools: await assembleTools({ files: config.toolFiles ?? [], osExec: config.osExec, mayExecute: false }),
+      tools,
       sealingKey: () => readSealingKey(config),
       rateLimit: config.rateLimit,
       log,
       events,
       mayWebhooksBePrivate: config.mayWebhooksBePrivate,
+      mostFileBytes: config.mostFileBytes,
       publicUrl: config.publicUrl,
+      pages: readPages(),
+      oidc: config.oidc === undefined ? undefined : createOidc(config.oidc),
       closing: closing.signal,
     });
     const { server, url } = await listen(app, config, log);

@@ -1,7 +1,7 @@
 import { steerRun } from "@countersign/engine/commits/steer-run.ts";
 import { stringifyExact } from "@countersign/engine/exact-text.ts";
 import { v7 as newId } from "uuid";
-import type { Actor } from "./auth.ts";
+import { type Actor, isThemselves } from "./auth.ts";
 import type { Work } from "./idempotency.ts";
 import { noRun, Problem } from "./problem.ts";
 
@@ -26,6 +26,7 @@ export async function steer(
     steerId: newId(),
     authorId: actor.userId,
     content: stringifyExact(message),
+    isTyped: isThemselves(actor),
   });
   switch (outcome.kind) {
     case "queued":

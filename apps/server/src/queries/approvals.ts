@@ -1,7 +1,9 @@
 import type { Queryable } from "@countersign/db/connect.ts";
 import { parseExact } from "@countersign/engine/exact-text.ts";
 import type { Approval } from "../shapes/approvals.ts";
+import { hideInJson } from "./hide-secrets.ts";
 import { firstId, lastId } from "./ids.ts";
+import { type Owned, readGrouped, readOwned } from "./read-grouped.ts";
 
 /** SQL: what a card says of the run it belongs to. Needs `runs r`, `definitions d` and the starter `users s`. */
 export const runRef = `json_build_object('id', r.id, 'title', r.title, 'definition', d.name, 'startedBy', s.name)`;
@@ -14,25 +16,53 @@ export function isOverdue(expiresAt: string): string {
   return `(${expiresAt} is not null and p.killed is null and greatest(${expiresAt}, p.expires_not_before) <= clock_timestamp())`;
 }
 
+/** SQL: until when something waits that `isOpen`: a lift gives it more time than its own deadline. Needs `policy_of` as `p`. */
+export function deadlineOf(expiresAt: string, isOpen: string): string {
+  return `case when ${isOpen} and ${expiresAt} is not null then greatest(${expiresAt}, p.expires_not_before) else ${expiresAt} end`;
+}
+
+const votes = `coalesce((
+  select json_agg(json_build_object(
+           'by', json_build_object('id', w.user_id, 'name', b.name),
+           'sayOf', case when w.say_of <> w.user_id then json_build_object('id', w.say_of, 'name', g.name) end,
+           'answer', w.answer, 'at', to_char(w.voted_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) order by w.voted_at)
+    from votes w
+    left join users b on b.id = w.user_id
+    left join users g on g.id = w.say_of
+   where w.approval_id = a.id), '[]')`;
+
+/** SQL: true of the pending approvals \`e\` that ask for the very same as \`a\`. */
+const isEqual = `e.workspace_id = a.workspace_id and e.status = 'pending' and e.kind = 'approval'
+  and e.args_hash = a.args_hash and e.definition_hash = a.definition_hash and e.id <> a.id`;
+
+const countEqual = `(select count(*)::int from (select from approvals e where ${isEqual} limit 1000) n)`;
+
 /** SQL: the approvals that `where` finds, as people read them; each statement keeps its own plan and index. */
 function selectApprovals(where: string): string {
   return `
   select * from (
     select a.id, a.kind, case when o.is_overdue then 'expired' else a.status end as status, a.version,
            a.args_hash as "argsDigest", a.task_id as "taskId", a.call_id as "callId", ${runRef} as run,
-           c.tool, c.args, a.gate_row as "gateRow", a.gate_reason as "gateReason", a.card,
+           c.tool, case when a.args_hash = c.run_args_hash then c.run_args else c.args end as args, a.gate_row as "gateRow", a.gate_reason as "gateReason", a.card,
            case when a.status = 'pending' then p.killed end as "heldBy",
-           a.requested_at as "requestedAt", a.expires_at as "expiresAt",
+           a.requested_at as "requestedAt", ${deadlineOf("a.expires_at", "a.status = 'pending'")} as "expiresAt",
            case when o.is_overdue then a.expires_at else a.decided_at end as "decidedAt",
            case when u.id is not null then json_build_object('id', u.id, 'name', u.name)
                 when o.is_overdue or a.status = 'expired' then json_build_object('id', null, 'name', 'system:timeout') end as "decidedBy",
-           a.answer, a.feedback, a.note, a.settled_reason as "settledReason", a.consumed_at as "consumedAt"
+           a.answer, a.feedback, a.note, a.settled_reason as "settledReason", a.consumed_at as "consumedAt",
+           a.approver_rule as "approverRule", coalesce((a.approver_rule ->> 'quorum')::int, 1) as quorum,
+           case when a.approver_rule is null then '[]'::json else ${votes} end as votes,
+           case when f.id is not null then json_build_object('id', f.id, 'name', f.name) end as "decidedFor",
+           a.scope, a.edited_args as "editedArgs", a.selected_option as "selectedOption",
+           a.reminded_at as "remindedAt", a.escalated_at as "escalatedAt",
+           case when a.status = 'pending' and a.kind = 'approval' then ${countEqual} else 0 end as equal
       from approvals a
       join runs r        on r.id = a.run_id
       join definitions d on d.id = r.definition_id
       join users s       on s.id = r.started_by
       join tool_calls c  on c.id = a.call_id
       left join users u  on u.id = a.decided_by
+      left join users f  on f.id = a.decided_for
      cross join lateral policy_of(array[a.run_id]) p
      cross join lateral (select a.status = 'pending' and ${isOverdue("a.expires_at")} as is_overdue) o
      where a.workspace_id = $1 and ${where}) a`;
@@ -73,9 +103,12 @@ export async function readApprovalsOfCalls(
 
 /** One approval; undefined where the workspace has none of this id. */
 export async function readApproval(sql: Queryable, workspaceId: string, id: string): Promise<Approval | undefined> {
-  const [approval] = await readApprovals(sql, workspaceId, [id]);
-  return approval;
+  return await readOne(sql, { workspaceId, id });
 }
+
+const readOne = readGrouped((sql, asked: readonly Owned[]) =>
+  readOwned(asked, (workspaceId, ids) => readApprovals(sql, workspaceId, ids)),
+);
 
 /**
  * A page of approvals of one status, from `cursorId` on: pending ones oldest first, others newest first. One more than
@@ -102,6 +135,42 @@ export async function listApprovals(
   return (await send(settled, [workspaceId, cursorId ?? lastId, limit, status])).map(toApproval);
 }
 
-function toApproval(row: Row): Approval {
-  return { ...row, card: parseExact(row.card) };
+/** Those that ask for the very same as `approvalId`, wait, and are this person's to decide; oldest first. */
+export async function readEqual(
+  sql: Queryable,
+  asked: { readonly workspaceId: string; readonly approvalId: string; readonly userId: string; readonly limit: number },
+): Promise<readonly { readonly id: string; readonly runId: string; readonly version: number }[]> {
+  const { workspaceId, approvalId, userId, limit } = asked;
+  return await sql.unsafe(
+    `select e.id, e.run_id as "runId", e.version
+       from approvals a
+       join approvals e on ${isEqual}
+      where a.workspace_id = $1::uuid and a.id = $2::uuid
+        and (e.approver_rule is null or say_of(e.id, $3::uuid) is not null)
+      order by e.id
+      limit $4::int`,
+    [workspaceId, approvalId, userId, limit],
+    { prepare: true },
+  );
+}
+
+/** The exact arguments that an approval is for: what a change of them starts from. Never shown. */
+export async function readExactArgs(sql: Queryable, approvalId: string): Promise<string> {
+  const [row] = await sql.unsafe<{ args: string }[]>(
+    `select case when a.args_hash = c.run_args_hash then c.run_args else c.args end as args
+       from approvals a join tool_calls c on c.id = a.call_id where a.id = $1::uuid`,
+    [approvalId],
+    { prepare: true },
+  );
+  return row?.args ?? "";
+}
+
+/** What looks like a secret is hidden from people's eyes; what runs is the text itself. */
+function toApproval({ card, args, editedArgs, ...row }: Row): Approval {
+  return {
+    ...row,
+    args: hideInJson(args),
+    editedArgs: editedArgs === null ? null : hideInJson(editedArgs),
+    card: parseExact(card),
+  };
 }

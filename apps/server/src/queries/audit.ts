@@ -6,7 +6,7 @@ import type { AuditRow } from "../shapes/audit.ts";
 /** Afterwards the audit says, in the transaction that `sql` is in, that the actor did this; `details` hold ids and codes only. */
 export async function appendAudit(
   sql: Queryable,
-  actor: Actor,
+  actor: Pick<Actor, "workspaceId" | "userId">,
   action: string,
   subject: string,
   details: Readonly<Record<string, unknown>>,

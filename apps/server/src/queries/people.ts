@@ -3,7 +3,7 @@ import type { Token, User, Workspace } from "../shapes/people.ts";
 import { firstId } from "./ids.ts";
 
 const users = `
-  select id, name, role, is_service as "isService", created_at as "createdAt", disabled_at as "disabledAt"
+  select id, name, role, is_service as "isService", email, created_at as "createdAt", disabled_at as "disabledAt"
     from users
    where workspace_id = $1`;
 
@@ -37,7 +37,7 @@ export async function readWorkspace(sql: Queryable, id: string): Promise<Workspa
 }
 
 const tokens = `
-  select t.id, t.label, json_build_object('id', u.id, 'name', u.name) as user, u.is_service as "isService",
+  select t.id, t.kind, t.label, json_build_object('id', u.id, 'name', u.name) as user, u.is_service as "isService",
          t.may_decide as "mayDecide",
          coalesce((select json_agg(json_build_object('id', p.id, 'name', p.name) order by p.name)
                      from users p where p.id = any (t.acts_for) and p.workspace_id = t.workspace_id), '[]') as "actsFor",

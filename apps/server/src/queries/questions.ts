@@ -1,13 +1,13 @@
 import type { Queryable } from "@countersign/db/connect.ts";
 import type { Question } from "../shapes/questions.ts";
-import { isOverdue, runRef } from "./approvals.ts";
+import { deadlineOf, isOverdue, runRef } from "./approvals.ts";
 
 const questions = `
   select q.id, case when o.is_overdue then 'expired' else q.status end as status,
          q.task_id as "taskId", q.call_id as "callId", ${runRef} as run,
          q.question, q.options, q.context, q.default_answer as "defaultAnswer",
          case when q.status = 'open' then p.killed end as "heldBy",
-         q.asked_at as "askedAt", q.expires_at as "expiresAt",
+         q.asked_at as "askedAt", ${deadlineOf("q.expires_at", "q.status = 'open'")} as "expiresAt",
          case when o.is_overdue then q.expires_at else q.answered_at end as "answeredAt",
          case when u.id is not null then json_build_object('id', u.id, 'name', u.name)
               when o.is_overdue or q.status = 'expired' then json_build_object('id', null, 'name', 'system:timeout') end as "answeredBy",

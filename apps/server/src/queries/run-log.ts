@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Queryable } from "@countersign/db/connect.ts";
 import { parseExact } from "@countersign/engine/exact-text.ts";
 import type { LogLine, LogPart } from "../shapes/runs.ts";
+import { hideInValue } from "./hide-secrets.ts";
 import { readRun } from "./runs.ts";
 
 /** How long a follower sleeps between two looks. */
@@ -45,7 +46,7 @@ export async function readLinesOfCalls(
 }
 
 function toLine(row: Row): LogLine {
-  return { ...row, content: parseExact(row.content) };
+  return { ...row, content: hideInValue(parseExact(row.content)) };
 }
 
 export interface FollowedLog {

@@ -2,13 +2,15 @@ import type { Tx } from "@countersign/db/connect.ts";
 import { parseExact } from "@countersign/engine/exact-text.ts";
 import type { Call, RunTree, Steer } from "../shapes/runs.ts";
 import { readApprovalsOfCalls } from "./approvals.ts";
+import { hideInJson } from "./hide-secrets.ts";
 import { readQuestions } from "./questions.ts";
 import { readEntries, readLinesOfCalls } from "./run-log.ts";
 import { readRun } from "./runs.ts";
 
 const calls = `
   select c.id, c.turn_seq as "turnSeq", c.tool, c.args, c.args_hash as "argsDigest", c.effect, c.requires, c.verdict,
-         c.gate_row as "gateRow", c.gate_reason as "gateReason", c.status, c.waits_on as "waitsOn", c.wait_until as "waitUntil",
+         c.gate_row as "gateRow", c.gate_reason as "gateReason",
+         case when c.verdict = 'classify' and c.status = 'requested' then 'classifying' else c.status end as status, c.waits_on as "waitsOn", c.wait_until as "waitUntil",
          c.attempt, c.started_at as "startedAt", c.finished_at as "finishedAt", c.result, c.result_code as "resultCode",
          c.result_blob as "resultBlob", c.question_id as "questionId"
     from tool_calls c
@@ -61,6 +63,7 @@ export async function readRunTree(
   const approvalsOfCalls = Map.groupBy(approvals, (approval) => approval.callId);
   const toCall = ({ turnSeq: _turn, questionId, ...row }: CallRow): Call => ({
     ...row,
+    args: hideInJson(row.args),
     result: row.result === null ? null : parseExact(row.result),
     approvals: approvalsOfCalls.get(row.id) ?? [],
     question: questions.find((question) => question.id === questionId) ?? null,

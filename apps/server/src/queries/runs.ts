@@ -2,6 +2,7 @@ import type { Queryable } from "@countersign/db/connect.ts";
 import { parseExact } from "@countersign/engine/exact-text.ts";
 import type { Run, RunDetail } from "../shapes/runs.ts";
 import { lastId } from "./ids.ts";
+import { type Owned, readGrouped, readOwned } from "./read-grouped.ts";
 
 /**
  * SQL: the runs that `where` finds, as people read them: one under a kill switch reads paused on `kill`, whatever its row
@@ -31,7 +32,14 @@ function selectRuns(where: string): string {
      where r.workspace_id = $1 and ${where}) r`;
 }
 
-const byId = selectRuns("r.id = $2::uuid");
+const byIds = `
+  select r.*, (select json_build_object(
+                        'calls', count(*), 'inputTokens', coalesce(sum(l.input_tokens), 0), 'outputTokens', coalesce(sum(l.output_tokens), 0),
+                        'costMicros', coalesce(sum(l.cost_micros), 0),
+                        'latencyMs', coalesce(sum((l.content::json ->> 'latencyMs')::bigint), 0))
+                 from run_log l
+                where l.run_id = r.id and l.kind = 'call.classified') as classifier
+    from (${selectRuns("r.id = any ($2::uuid[])")}) r`;
 
 const all = `${selectRuns("r.id < $2::uuid")}
   order by id desc limit $3::int + 1`;
@@ -52,6 +60,7 @@ const storedAs: Readonly<Record<Status, readonly Status[]>> = {
 };
 
 type Row = Run & { grants: string[]; output: string | null };
+type DetailRow = Row & Pick<RunDetail, "classifier">;
 
 /** A page of the workspace's runs before `cursorId`, newest first; one more than `limit` where the list goes on. */
 export async function readRuns(
@@ -75,7 +84,12 @@ export async function readRuns(
 
 /** One run with its grants and its output; undefined where the workspace has none of this id. */
 export async function readRun(sql: Queryable, workspaceId: string, id: string): Promise<RunDetail | undefined> {
-  const [row] = await sql.unsafe<Row[]>(byId, [workspaceId, id], { prepare: true });
-  if (row === undefined) return undefined;
-  return { ...row, output: row.output === null ? null : parseExact(row.output) };
+  return await readOne(sql, { workspaceId, id });
 }
+
+const readOne = readGrouped((sql, asked: readonly Owned[]) =>
+  readOwned(asked, async (workspaceId, ids) => {
+    const rows = await sql.unsafe<DetailRow[]>(byIds, [workspaceId, [...ids]], { prepare: true });
+    return rows.map((row): RunDetail => ({ ...row, output: row.output === null ? null : parseExact(row.output) }));
+  }),
+);

@@ -9,10 +9,16 @@ export interface Standing {
   readonly unknownEffects: number;
   readonly lateResults: number;
   readonly pendingDeliveries: number;
+  /** Of the newest approvals: how many calls asked in each run that asked, and which share was approved. */
+  readonly promptsPerRun: number;
+  readonly approvalRate: number;
 }
 
 /** The most rows that a figure counts. */
 const most = 10_000;
+
+/** So many approvals, the newest, stand for how it is now. */
+const newest = 1_000;
 
 function countUpTo(rows: string): string {
   return `(select count(*)::int from (select ${rows} limit ${most}) n)`;
@@ -32,7 +38,12 @@ const statement = `
          ${countUpTo("from runs where lease_id is not null")} as "leasedRuns",
          ${countUpTo("from approvals where status = 'pending' and kind = 'outcome'")} as "unknownEffects",
          coalesce((select max(id) from late_results), 0)::int as "lateResults",
-         ${countUpTo("from webhook_deliveries where status = 'pending'")} as "pendingDeliveries"`;
+         ${countUpTo("from webhook_deliveries where status = 'pending'")} as "pendingDeliveries",
+         coalesce(n.prompts_per_run, 0)::float8 as "promptsPerRun", coalesce(n.approval_rate, 0)::float8 as "approvalRate"
+    from (select count(*)::float8 / nullif(count(distinct run_id), 0) as prompts_per_run,
+                 count(*) filter (where answer = 'approve')::float8 / nullif(count(*) filter (where answer is not null), 0) as approval_rate
+            from (select run_id, answer, kind from approvals order by id desc limit ${newest}) a
+           where kind = 'approval') n`;
 
 /** The figures as of now. */
 export async function readStanding(sql: Queryable): Promise<Standing> {

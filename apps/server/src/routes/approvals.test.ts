@@ -312,6 +312,10 @@ test("under a kill switch a decision is refused with 423, nothing expires, and i
   const queue = await send(server, world.tokens.viewer, "GET", "/v1/tasks");
   expect(queue.body).toMatchObject({ tasks: [{ approval: { id: approvalId, heldBy: "run" } }] });
   await send(server, world.tokens.admin, "POST", "/v1/lift", { body: scope });
+  const lifted = await send(server, world.tokens.viewer, "GET", `/v1/approvals/${approvalId}`);
+  expect(lifted.body).toMatchObject({ status: "pending", heldBy: null });
+  const tenMinutes = Date.now() + 600_000;
+  expect(Date.parse(String(lifted.body["expiresAt"])), "the time that the lift gave").toBeGreaterThan(tenMinutes);
   expect((await decide(world.tokens.approver, approvalId, "approve")).status).toBe(200);
 });
 

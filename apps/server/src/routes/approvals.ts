@@ -1,21 +1,29 @@
 import { createRoute, OpenAPIHono } from "@hono/zod-openapi";
 import { z } from "@hono/zod-openapi";
-import { type Actor, hasRole } from "../auth.ts";
+import { type Actor, hasRole, requireRole } from "../auth.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
 import { decodeCursor, pageOf } from "../cursor.ts";
 import { decide } from "../decide.ts";
+import { decideEqual, decideTogether } from "../decide-together.ts";
+import { extend } from "../extend.ts";
 import { once } from "../idempotency.ts";
-import { Problem } from "../problem.ts";
+import { type DecidingDependencies, noApproval } from "../prepare-decision.ts";
 import { listApprovals, readApproval } from "../queries/approvals.ts";
+import { readReceipt } from "../queries/receipts.ts";
+import { readAttention } from "../queries/attention.ts";
 import {
   type Approval,
   approvalListSchema,
   approvalSchema,
+  decidedListSchema,
   decidedSchema,
   decisionHeaders,
   decisionSchema,
+  decisionsSchema,
+  extensionSchema,
 } from "../shapes/approvals.ts";
-import { answers, idParam, jsonBody, pageQuery } from "../shapes/common.ts";
+import { attentionSchema, receiptSchema } from "../shapes/receipts.ts";
+import { answers, idempotencyHeaders, idempotencyParameter, idParam, jsonBody, pageQuery } from "../shapes/common.ts";
 
 const list = createRoute({
   method: "get",
@@ -43,9 +51,42 @@ const decision = createRoute({
   responses: answers("The decision stands", decidedSchema),
 });
 
+const decisions = createRoute({
+  method: "post",
+  path: "/approvals/decisions",
+  summary: "Decide several approvals, of any runs: all of them, or none where one is refused",
+  request: { headers: idempotencyHeaders, body: jsonBody(decisionsSchema) },
+  responses: answers("All decisions stand", decidedListSchema),
+});
+
+const extension = createRoute({
+  method: "post",
+  path: "/approvals/{id}/extension",
+  summary: "Give an approval more time before it expires",
+  parameters: [idempotencyParameter],
+  request: { params: idParam, body: jsonBody(extensionSchema) },
+  responses: answers("The approval, with its later deadline", approvalSchema),
+});
+
+const receipt = createRoute({
+  method: "get",
+  path: "/approvals/{id}/receipt",
+  summary: "What was shown to whom and what they said of it, as the audit has it sealed",
+  request: { params: idParam },
+  responses: answers("The receipt", receiptSchema),
+});
+
+const attention = createRoute({
+  method: "get",
+  path: "/approvals/attention",
+  summary: "What the approvals of late asked of people: how many, how long they took, how they were answered",
+  request: { query: z.object({ days: z.coerce.number().int().min(1).max(90).default(7) }) },
+  responses: answers("The figures, of up to the newest 10000 approvals", attentionSchema),
+});
+
 /** Approvals: what waits for a countersignature, and the decision itself. */
-export function createApprovalRoutes(deps: ServerDependencies) {
-  const { sql } = deps;
+export function createApprovalRoutes(deps: ServerDependencies & DecidingDependencies) {
+  const { sql, tools, countDecision } = deps;
   return new OpenAPIHono<AppEnv>()
     .openapi(list, async (c) => {
       const { status, cursor, limit } = c.req.valid("query");
@@ -60,31 +101,50 @@ export function createApprovalRoutes(deps: ServerDependencies) {
       const { rows, nextCursor } = pageOf(c, name, read, limit);
       return c.json({ approvals: rows.map((row) => shownTo(actor, row)), nextCursor }, 200);
     })
+    .openapi(attention, async (c) => {
+      const { workspaceId } = c.get("actor");
+      return c.json(await readAttention(sql, workspaceId, c.req.valid("query").days), 200);
+    })
     .openapi(get, async (c) => {
       const { id } = c.req.valid("param");
       const actor = c.get("actor");
       const approval = await readApproval(sql, actor.workspaceId, id);
-      if (approval === undefined) {
-        throw new Problem("not_found", `There is no approval ${id} in this workspace.`);
-      }
+      if (approval === undefined) throw noApproval(id);
       c.header("ETag", `"${approval.version}"`);
       return c.json(shownTo(actor, approval), 200);
     })
     .openapi(decision, async (c) => {
       const actor = c.get("actor");
-      const { answer, argsDigest, feedback, note } = c.req.valid("json");
+      const { equal, ...said } = c.req.valid("json");
+      const asked = { ...said, approvalId: c.req.valid("param").id, ifMatch: c.req.valid("header")["if-match"] };
       const decided = await once(c, deps, async (work) => {
-        const { outcome, approval } = await decide(work, actor, {
-          approvalId: c.req.valid("param").id,
-          answer,
-          ifMatch: c.req.valid("header")["if-match"],
-          argsDigest,
-          feedback,
-          note,
-        });
-        return { outcome, approval: shownTo(actor, approval) };
+        const deciding = { ...work, tools, countDecision };
+        const done = await (equal === true ? decideEqual(deciding, actor, asked) : decide(deciding, actor, asked));
+        return { ...done, approval: shownTo(actor, done.approval) };
       });
       return c.json(decided, 200);
+    })
+    .openapi(decisions, async (c) => {
+      const actor = c.get("actor");
+      const decided = await once(c, deps, async (work) => {
+        const done = await decideTogether({ ...work, tools, countDecision }, actor, c.req.valid("json").decisions);
+        return { decided: done.map((one) => ({ ...one, approval: shownTo(actor, one.approval) })) };
+      });
+      return c.json(decided, 200);
+    })
+    .openapi(extension, async (c) => {
+      const actor = c.get("actor");
+      const until = new Date(c.req.valid("json").until);
+      const extended = await once(c, deps, (work) => extend(work, actor, c.req.valid("param").id, until));
+      return c.json(shownTo(actor, extended), 200);
+    })
+    .openapi(receipt, async (c) => {
+      const actor = c.get("actor");
+      const { id } = c.req.valid("param");
+      const found = await readReceipt(sql, actor.workspaceId, id);
+      if (found === undefined) throw noApproval(id);
+      requireRole(actor, "approver", "Reading a receipt");
+      return c.json(found, 200);
     });
 }
 

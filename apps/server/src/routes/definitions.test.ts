@@ -167,3 +167,28 @@ test("a token without the right to decide cannot make a definition whose calls n
     body: { version: 2 },
   });
 });
+
+test("a token without the right to decide cannot take away what a definition says about who and what is asked", async () => {
+  const { tokens, workspaceId, admin } = await givenPeople(sql);
+  const { token } = await createToken(sql, { workspaceId, userId: admin, label: "no decisions", mayDecide: false });
+  const plain = { model: "scripted", toolset: ["mail.send"] };
+  for (const [name, said] of Object.entries({
+    approvers: { approvers: { quorum: 2 } },
+    policy: { approvalPolicy: "all" },
+    dial: { dial: "none" },
+  })) {
+    const made = await post(tokens.admin, "/v1/definitions", { ...plain, ...said, name });
+    const path = `/v1/definitions/${String(made.body["id"])}/versions`;
+    expect(await post(token, path, { ...plain, name }, { "if-match": '"1"' })).toMatchObject({
+      status: 403,
+      body: { code: "may_not_decide" },
+    });
+    expect(await post(tokens.admin, path, { ...plain, name }, { "if-match": '"1"' })).toMatchObject({ status: 200 });
+  }
+  const bound = { ...plain, name: "bound", companions: { "analyze:image": "small" } };
+  expect(await post(token, "/v1/definitions", bound)).toMatchObject({ status: 403, body: { code: "may_not_decide" } });
+  const tighter = await post(token, "/v1/definitions", { ...plain, name: "tighter" });
+  const path = `/v1/definitions/${String(tighter.body["id"])}/versions`;
+  const strict = { ...plain, name: "tighter", approvalPolicy: "all", dial: "none" };
+  expect(await post(token, path, strict, { "if-match": '"1"' })).toMatchObject({ status: 200 });
+});

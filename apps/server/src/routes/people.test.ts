@@ -1,6 +1,7 @@
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
 import { afterAll, expect, test } from "vitest";
 import { givenPeople, send, startTestServer } from "../testing/harness.ts";
+import { createToken } from "../tokens.ts";
 
 const { sql, url } = await testDatabase();
 const server = await startTestServer(url);
@@ -24,6 +25,22 @@ test("an account is made with a role, once per name, and is in the audit", async
     { actor: `user:${admin}`, action: "user.created", subject: made.body["id"], role: "operator" },
     { actor: `user:${admin}`, action: "user.created", subject: service.body["id"], role: "operator" },
   ]);
+});
+
+test("an address, with which somebody signs in and decides, is given with a token that may decide", async () => {
+  const { tokens, workspaceId, admin, approver } = await givenPeople(sql);
+  const { token } = await createToken(sql, { workspaceId, userId: admin, label: "syncs", mayDecide: false });
+  const email = "else@example.com";
+  const make = (by: string) => ({ body: { name: `Made by ${by.slice(-6)}`, role: "approver", email } });
+  const refused = { status: 403, body: { code: "may_not_decide" } };
+  expect(await send(server, token, "PATCH", `/v1/users/${approver}`, { body: { email } })).toMatchObject(refused);
+  expect(await send(server, token, "POST", "/v1/users", make(token))).toMatchObject(refused);
+  expect(await send(server, token, "PATCH", `/v1/users/${approver}`, { body: { name: "Abe" } })).toMatchObject({
+    status: 200,
+  });
+  expect(await send(server, tokens.admin, "PATCH", `/v1/users/${approver}`, { body: { email } })).toMatchObject({
+    status: 200,
+  });
 });
 
 test("accounts are listed page by page, without a double or a gap", async () => {

@@ -10,6 +10,7 @@ import { readTogether } from "../queries/read-together.ts";
 import { followLog } from "../queries/run-log.ts";
 import { readRunTree } from "../queries/run-tree.ts";
 import { readRun, readRuns } from "../queries/runs.ts";
+import { readSaying } from "../queries/saying.ts";
 import {
   answers,
   idempotencyHeaders,
@@ -26,8 +27,9 @@ import {
   runListSchema,
   runStatus,
   runTreeSchema,
+  sayingSchema,
 } from "../shapes/runs.ts";
-import { newRunSchema, start } from "../start.ts";
+import { bringsRules, newRunSchema, start } from "../start.ts";
 import { steer } from "../steer.ts";
 import { shownTo } from "./approvals.ts";
 
@@ -67,6 +69,14 @@ const tree = createRoute({
     }),
   },
   responses: answers("The run's tree", runTreeSchema),
+});
+
+const saying = createRoute({
+  method: "get",
+  path: "/runs/{id}/saying",
+  summary: "What the model says in the turn that is not recorded yet; the recorded turn takes its place",
+  request: { params: idParam },
+  responses: answers("As much of it as was said; empty while nothing is", sayingSchema),
 });
 
 const log = createRoute({
@@ -126,11 +136,17 @@ export function createRunRoutes(deps: ServerDependencies) {
     .openapi(startRoute, async (c) => {
       const actor = c.get("actor");
       const key = c.req.valid("header")["idempotency-key"];
-      const run = await once(c, deps, async ({ sql, commit }) => {
-        const started = await start({ sql, commit, tools: deps.tools }, actor, c.req.valid("json"), key);
-        if (started.isRepeat) c.header("Idempotency-Replayed", "true");
-        return await findRun(sql, actor, started.runId);
-      });
+      const asked = c.req.valid("json");
+      const run = await once(
+        c,
+        deps,
+        async ({ sql, commit, read }) => {
+          const started = await start({ sql, commit, read, tools: deps.tools }, actor, asked, key);
+          if (started.isRepeat) c.header("Idempotency-Replayed", "true");
+          return await findRun(sql, actor, started.runId);
+        },
+        { isOneCommit: bringsRules(asked) },
+      );
       return c.json(run, 200);
     })
     .openapi(list, async (c) => {
@@ -158,6 +174,12 @@ export function createRunRoutes(deps: ServerDependencies) {
         }
       }
       return c.json(read, 200);
+    })
+    .openapi(saying, async (c) => {
+      const { id } = c.req.valid("param");
+      const said = await readSaying(sql, c.get("actor").workspaceId, id);
+      if (said === undefined) throw noRun(id);
+      return c.json(said, 200);
     })
     .openapi(log, async (c) => {
       const { id } = c.req.valid("param");

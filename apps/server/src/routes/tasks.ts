@@ -7,10 +7,11 @@ import type { AppEnv, ServerDependencies } from "../context.ts";
 import { decodeCursor, pageOf } from "../cursor.ts";
 import { decide } from "../decide.ts";
 import { once, type Work } from "../idempotency.ts";
+import type { DecidingDependencies } from "../prepare-decision.ts";
 import { Problem } from "../problem.ts";
 import { readTogether } from "../queries/read-together.ts";
 import { listTasks, readTask } from "../queries/tasks.ts";
-import { decisionBody, decisionHeaders } from "../shapes/approvals.ts";
+import { choiceBody, decisionBody, decisionHeaders } from "../shapes/approvals.ts";
 import {
   answers,
   idempotencyHeaders,
@@ -74,9 +75,9 @@ const confirm = createRoute({
   request: {
     params: idParam,
     headers: decisionHeaders,
-    body: { ...jsonBody(z.strictObject(decisionBody)), required: false },
+    body: { ...jsonBody(z.strictObject({ ...decisionBody, ...choiceBody })), required: false },
   },
-  responses: answers("The approval is given", taskSchema),
+  responses: answers("The approval is given, or one vote for it", taskSchema),
 });
 
 const dismiss = createRoute({
@@ -113,8 +114,8 @@ const done = createRoute({
 });
 
 /** The queue of people and agents. */
-export function createTaskRoutes(deps: ServerDependencies) {
-  const { sql } = deps;
+export function createTaskRoutes(deps: ServerDependencies & DecidingDependencies) {
+  const { sql, tools, countDecision } = deps;
 
   return new OpenAPIHono<AppEnv>()
     .openapi(list, async (c) => {
@@ -149,7 +150,7 @@ export function createTaskRoutes(deps: ServerDependencies) {
       const confirmed = await once(c, deps, async (work) => {
         const task = await findTask(work, actor, c.req.valid("param").id);
         if (task.approval === null || task.kind !== "approval") throw wrongKind(task, "confirmed");
-        await decide(work, actor, {
+        await decide({ ...work, tools, countDecision }, actor, {
           approvalId: task.approval.id,
           answer: "approve",
           ifMatch: c.req.valid("header")["if-match"],
@@ -165,7 +166,7 @@ export function createTaskRoutes(deps: ServerDependencies) {
         const task = await findTask(work, actor, c.req.valid("param").id);
         if (task.kind === "outcome") throw wrongKind(task, "dismissed");
         if (task.approval !== null) {
-          await decide(work, actor, {
+          await decide({ ...work, tools, countDecision }, actor, {
             approvalId: task.approval.id,
             answer: "deny",
             ifMatch: c.req.valid("header")["if-match"],

@@ -6,6 +6,7 @@ import { transactOnce } from "../idempotency.ts";
 import { makeToken, revokeToken } from "../manage-tokens.ts";
 import { findUser } from "../people.ts";
 import { listTokens } from "../queries/people.ts";
+import { clearSessionCookie } from "../session-cookie.ts";
 import { answers, idempotencyHeaders, idParam, jsonBody, pageQuery, uuid } from "../shapes/common.ts";
 import { madeTokenSchema, newTokenSchema, tokenListSchema, tokenSchema } from "../shapes/people.ts";
 
@@ -28,7 +29,7 @@ const create = createRoute({
 const revoke = createRoute({
   method: "delete",
   path: "/tokens/{id}",
-  summary: "Revoke a token: it is refused from then on",
+  summary: "Revoke a token, or end a session: it is refused from then on",
   request: { params: idParam },
   responses: answers("The token is revoked", tokenSchema),
 });
@@ -65,6 +66,8 @@ export function createTokenRoutes(deps: ServerDependencies) {
     })
     .openapi(revoke, async (c) => {
       const actor = c.get("actor");
-      return c.json(await transactOnce(c, deps, (tx) => revokeToken(tx, actor, c.req.valid("param").id)), 200);
+      const revoked = await transactOnce(c, deps, (tx) => revokeToken(tx, actor, c.req.valid("param").id));
+      if (actor.isSession && revoked.id === actor.tokenId) clearSessionCookie(c, deps.publicUrl);
+      return c.json(revoked, 200);
     });
 }

@@ -10,6 +10,7 @@ export const userSchema = z
     name: z.string(),
     role: roleSchema,
     isService: z.boolean().openapi({ description: "The account of a program" }),
+    email: z.string().nullable().openapi({ description: "By which an identity provider's person finds the account" }),
     createdAt: moment,
     disabledAt: moment.nullable(),
   })
@@ -19,14 +20,22 @@ export const userListSchema = z
   .object({ users: z.array(userSchema), nextCursor: z.string().nullable() })
   .openapi("UserList");
 
+const address = z.email().max(254);
+
 export const newUserSchema = z
-  .strictObject({ name: storableLine(100), role: roleSchema, isService: z.boolean().default(false) })
+  .strictObject({
+    name: storableLine(100),
+    role: roleSchema,
+    isService: z.boolean().default(false),
+    email: address.optional(),
+  })
   .openapi("NewUser");
 
 export const userChangeSchema = z
   .strictObject({
     name: storableLine(100).optional(),
     role: roleSchema.optional(),
+    email: address.nullable().optional().openapi({ description: "null takes it away; who is signed in stays so" }),
     isDisabled: z.boolean().optional().openapi({ description: "From then on all its tokens are refused" }),
   })
   .refine((change) => Object.values(change).some((value) => value !== undefined), "says nothing to change")
@@ -50,6 +59,7 @@ export const meSchema = z
 export const tokenSchema = z
   .object({
     id: z.string(),
+    kind: z.enum(["token", "session"]).openapi({ description: "`session`: a browser's, by a login link" }),
     label: z.string(),
     user: actorSchema,
     isService: z.boolean(),

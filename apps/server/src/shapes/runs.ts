@@ -34,7 +34,19 @@ export const runSchema = z
   .openapi("Run");
 
 export const runDetailSchema = runSchema
-  .extend({ grants: z.array(z.string()), output: z.unknown() })
+  .extend({
+    grants: z.array(z.string()),
+    output: z.unknown(),
+    classifier: z
+      .object({
+        calls: z.int(),
+        inputTokens: z.int(),
+        outputTokens: z.int(),
+        costMicros: z.int(),
+        latencyMs: z.int(),
+      })
+      .openapi({ description: "What judging the risk of its calls took; no part of the run's own totals" }),
+  })
   .openapi("RunDetail");
 
 export const runListSchema = z
@@ -68,14 +80,14 @@ export const callSchema = z
   .object({
     id: z.string(),
     tool: z.string(),
-    args: z.string().openapi({ description: "The exact JSON text the model gave" }),
+    args: z.string().openapi({ description: "The JSON text the model gave, with what looks like a secret hidden" }),
     argsDigest: z.string(),
     effect: z.string(),
     requires: z.array(z.string()),
     verdict: z.string(),
     gateRow: z.string(),
     gateReason: z.string(),
-    status: z.string(),
+    status: z.string().openapi({ description: "As recorded; `classifying` while its risk is being judged" }),
     waitsOn: z.string().nullable(),
     waitUntil: moment.nullable(),
     attempt: z.int(),
@@ -113,6 +125,16 @@ export const runTreeSchema = z
   })
   .openapi("RunTree");
 
+export const sayingSchema = z
+  .object({
+    turn: z.int(),
+    text: z.string(),
+    thinking: z.string(),
+    tools: z.array(z.string()).openapi({ description: "The tools it has begun to call" }),
+  })
+  .openapi("Saying");
+
+export type Saying = z.infer<typeof sayingSchema>;
 export type Run = z.infer<typeof runSchema>;
 export type RunDetail = z.infer<typeof runDetailSchema>;
 export type LogLine = z.infer<typeof logLineSchema>;

@@ -2,7 +2,14 @@ import { z } from "@hono/zod-openapi";
 import { moment, storableText } from "./common.ts";
 
 /** What an endpoint can be told of. */
-export const webhookEvents = ["approval.requested", "approval.decided", "question.asked", "run.ended"] as const;
+export const webhookEvents = [
+  "approval.requested",
+  "approval.reminded",
+  "approval.escalated",
+  "approval.decided",
+  "question.asked",
+  "run.ended",
+] as const;
 
 export const newWebhookSchema = z
   .strictObject({

@@ -3,12 +3,15 @@ import { type BrokerPublicKey, publicKeyOf } from "@countersign/broker/public-ke
 import { connect, type Sql } from "@countersign/db/connect.ts";
 import { createCommitter } from "@countersign/engine/committer.ts";
 import { makeWorld, type World } from "@countersign/engine/testing/fixtures.ts";
+import type { Tool } from "@countersign/engine/tool.ts";
 import { registerTools } from "@countersign/engine/tools.ts";
 import { createCatalog } from "@countersign/tools/catalog.ts";
 import { type Logger, pino } from "pino";
 import { createApp } from "../app.ts";
 import type { Events } from "../events/events.ts";
 import { listen } from "../http-server.ts";
+import type { Oidc } from "../oidc.ts";
+import type { Pages } from "../pages.ts";
 import type { RateLimit } from "../rate-limit.ts";
 import { createToken } from "../tokens.ts";
 
@@ -43,7 +46,11 @@ export async function startTestServer(
     rateLimit?: RateLimit;
     events?: Events;
     mayWebhooksBePrivate?: boolean;
+    mostFileBytes?: number;
+    pages?: Pages;
+    oidc?: Oidc;
     sealingKey?: () => Promise<BrokerPublicKey>;
+    tools?: readonly Tool[];
   } = {},
 ): Promise<TestServer> {
   const sql = connect(databaseUrl, { applicationName: "test server" });
@@ -58,11 +65,14 @@ export async function startTestServer(
     sql,
     commit: createCommitter({ sql, stragglers, ring }),
     ring,
-    tools: registerTools(createCatalog()),
+    tools: registerTools(options.tools ?? createCatalog()),
     sealingKey: options.sealingKey ?? (() => Promise.resolve(testKey)),
     rateLimit: options.rateLimit,
     events: options.events,
     mayWebhooksBePrivate: options.mayWebhooksBePrivate,
+    mostFileBytes: options.mostFileBytes,
+    pages: options.pages,
+    oidc: options.oidc,
     log,
     publicUrl: options.publicUrl,
     closing: closing.signal,

@@ -39,6 +39,8 @@ export function fillPath(path: string, id: string): string {
   return path
     .replace("{id}", id)
     .replace("{capability}", "mail.send")
+    .replace("{hash}", "0".repeat(64))
+    .replace("{uid}", "event@example.org")
     .replace("{name}", path.startsWith("/v1/tools") ? "mail.send" : "smtp");
 }
 
@@ -50,15 +52,44 @@ export function goodBody({ method, path, hasBody }: Operation, id: string): obje
 function bodies(id: string): Record<string, object> {
   const spec = { name: "agent", model: "scripted", toolset: ["kb.read"] };
   return {
+    "POST /session": { code: "x" },
     "POST /v1/runs": { definition: "agent", input: "go" },
     "POST /v1/tasks": { title: "x" },
+    "POST /v1/captures": { url: `https://example.org/${id}`, title: "x", markdown: "- a" },
+    "POST /v1/reminders": { text: "x", dueAt: "2040-01-01T00:00:00Z" },
+    "PUT /v1/calendar/{uid}": {
+      title: "x",
+      startsAt: "2040-01-01T00:00:00Z",
+      endsAt: "2040-01-01T01:00:00Z",
+      timeZone: "UTC",
+    },
+    "POST /v1/pages": { title: `page ${id}`, okf: "- a [[b]]\n" },
+    "PUT /v1/pages/{id}": { okf: "- a\n- b\n" },
+    "PATCH /v1/pages/{id}": { dir: "moved" },
+    "PUT /v1/nodes/{id}": { okf: "- a\n  - b\n" },
+    "POST /v1/import": { files: [{ path: `d/${id}.md`, text: "- a\n" }] },
+    "PUT /v1/access-rules": { dir: "closed", level: "read" },
     "POST /v1/runs/{id}/steer": { message: "x" },
     "POST /v1/approvals/{id}/decision": { answer: "deny", argsDigest: "hash-of-args" },
+    "POST /v1/approvals/decisions": {
+      decisions: [{ approvalId: id, version: 1, answer: "deny", argsDigest: "hash-of-args" }],
+    },
+    "POST /v1/approvals/{id}/extension": { until: "2040-01-01T00:00:00Z" },
+    "POST /v1/delegations": { to: id, until: "2040-01-01T00:00:00Z" },
     "POST /v1/tasks/{id}/confirm": { argsDigest: "hash-of-args" },
     "POST /v1/tasks/{id}/dismiss": { argsDigest: "hash-of-args" },
     "POST /v1/tasks/{id}/answer": { answer: "x" },
     "POST /v1/kill": { scope: "workspace", reason: "x" },
     "POST /v1/lift": { scope: "workspace" },
+    "PATCH /v1/rules": { changes: [{ target: { kind: "tool", name: "kb.read" }, mode: "ask" }] },
+    "PUT /v1/rules": { rules: [] },
+    "POST /v1/rules/revoke": { rules: "remembered" },
+    "PATCH /v1/runs/{id}/tools": { tools: { "kb.read": "ask" } },
+    "PATCH /v1/policy/tools": { tools: { "kb.read": "ask" } },
+    "PATCH /v1/policy/dial": { dial: null },
+    "PUT /v1/policy/preset": { preset: "unset" },
+    "POST /v1/explain": { tool: "kb.read" },
+    "POST /v1/simulate": { document: {} },
     "POST /v1/definitions": { spec: { ...spec, name: `agent ${id}` } },
     "POST /v1/definitions/{id}/versions": { spec },
     "PUT /v1/secrets/{name}": { capability: "mail.send", value: "a value long enough" },

@@ -1,0 +1,137 @@
+import { createDefinitions } from "@countersign/engine/definition.ts";
+import type { DecideApproval } from "@countersign/engine/commits/decide-approval.ts";
+import { storableJson } from "@countersign/engine/exact-text.ts";
+import { policyOf } from "@countersign/engine/policy.ts";
+import { readSnapshot } from "@countersign/engine/run-snapshot.ts";
+import { checkArguments } from "@countersign/gate/arguments.ts";
+import { hashArguments } from "@countersign/gate/canonical.ts";
+import { decide } from "@countersign/gate/decide.ts";
+import { codeOfVerdict } from "@countersign/gate/result-codes.ts";
+import type { RowName } from "@countersign/gate/types.ts";
+import { v7 as newId } from "uuid";
+import type { Queryable } from "@countersign/db/connect.ts";
+import type { ServerDependencies } from "./context.ts";
+import { invalidField, Problem } from "./problem.ts";
+import { readExactArgs } from "./queries/approvals.ts";
+import type { Approval } from "./shapes/approvals.ts";
+
+/** What a person may choose with an approval. */
+export interface AskedChoice {
+  /** The arguments to run instead, JSON text. */
+  readonly editedArgs?: string | undefined;
+  readonly selectedOption?: string | undefined;
+  readonly remember?:
+    | {
+        readonly scope: "run" | "definition" | "workspace";
+        /** Some of the call's units; `all`: whatever the tool does. */
+        readonly units?: readonly string[] | "all" | undefined;
+        readonly expiresMs?: number | undefined;
+      }
+    | undefined;
+}
+
+interface Choosing extends Pick<ServerDependencies, "tools"> {
+  readonly sql: Queryable;
+}
+
+type Asked = AskedChoice & Pick<DecideApproval, "answer">;
+
+/** How a display copy marks what it hides. */
+const hidden = "[redacted";
+
+/**
+ * The changed arguments, once the gate has judged them like any call of the run: refused where they would not run whatever
+ * a person says. Undefined where nothing was changed. The tool cannot be.
+ */
+export async function chooseEdited(
+  { sql, tools }: Choosing,
+  approval: Approval,
+  { answer, editedArgs }: Asked,
+): Promise<DecideApproval["edited"]> {
+  if (editedArgs === undefined || hashArguments(editedArgs) === approval.argsDigest) return undefined;
+  requireApprove(approval, answer, "editedArgs");
+  if (editedArgs.includes(hidden) && !(await readExactArgs(sql, approval.id)).includes(hidden))
+    throw invalidField(
+      "json.editedArgs",
+      `holds ${hidden}…, which stands where a secret was hidden from you; write the value that is to run`,
+    );
+  const snapshot = await readSnapshot(sql, approval.run.id);
+  const definition = await createDefinitions(sql)(snapshot.definitionId, snapshot.definitionVersion);
+  const registered = tools.get(approval.tool);
+  const call = {
+    tool: registered?.tool,
+    name: approval.tool,
+    argsText: editedArgs,
+    source: "person" as const,
+    ...(registered === undefined ? {} : { definitionHash: registered.definitionHash }),
+  };
+  const verdict = decide(call, policyOf(snapshot, definition), new Date());
+  if (codeOfVerdict(verdict) !== undefined)
+    throw new Problem(
+      "edited_refused",
+      `With these arguments ${approval.tool} may not run: ${verdict.detail ?? verdict.reason} (row ${verdict.row}). Nothing was decided.`,
+    );
+  return { args: storableJson(editedArgs), argsHash: hashArguments(editedArgs) };
+}
+
+/** Rows that ask under any rule: remembering an answer would spare nobody the question. */
+const alwaysAsk: Readonly<Partial<Record<RowName, string>>> = {
+  "9": "the choice has to be made each time",
+  "10": "the tool asks each time, under every policy",
+  "11": "such a call asks each time, under every policy",
+  "13": "the policy asks each time, whatever was remembered",
+  "14": "what it would do cannot be told apart well enough",
+};
+
+/**
+ * The rule that the decision leaves behind: for the call's tool, narrowed to the units of this call unless the person says
+ * otherwise. Undefined where nothing is to be remembered; refused where no rule could answer such a call.
+ */
+export async function chooseRemembered(
+  { sql, tools }: Choosing,
+  approval: Approval,
+  { answer, remember }: Asked,
+  editedArgs: string | undefined,
+): Promise<DecideApproval["remember"]> {
+  if (remember === undefined) return undefined;
+  requireApprove(approval, answer, "remember");
+  const why = alwaysAsk[approval.gateRow as RowName];
+  if (why !== undefined) throw cannotRemember(approval, why);
+  const tool = tools.get(approval.tool)?.tool;
+  if (tool === undefined) throw cannotRemember(approval, "this server does not know the tool");
+
+  const { scope, units, expiresMs } = remember;
+  const rule = { ruleId: newId(), scope, ...(expiresMs === undefined ? {} : { expiresMs }) };
+  if (units === "all" || (units === undefined && tool.units === undefined)) return rule;
+  const argsText = editedArgs ?? (await readExactArgs(sql, approval.id));
+  const keys = keysOf(approval, checkArguments(tool, argsText));
+  const strange = units?.find((unit) => !keys.includes(unit));
+  if (strange !== undefined)
+    throw invalidField(
+      "json.remember.units",
+      `${JSON.stringify(strange)} is none of this call's; they are ${keys.map((key) => JSON.stringify(key)).join(", ")}`,
+    );
+  return { ...rule, entries: (units ?? keys).map((unit) => ({ kind: "unit", unit })) };
+}
+
+function keysOf(approval: Approval, checked: ReturnType<typeof checkArguments>): readonly string[] {
+  if (checked.kind !== "valid" || checked.units === undefined || checked.units.length === 0)
+    throw cannotRemember(approval, "nobody can say what exactly it touches");
+  return checked.units.map(({ text, key, unkeyable }) => {
+    if (key === undefined && unkeyable !== undefined)
+      throw cannotRemember(approval, `no rule can vouch for ${JSON.stringify(text)} (${unkeyable})`);
+    return key ?? text;
+  });
+}
+
+function requireApprove(approval: Approval, answer: DecideApproval["answer"], field: string): void {
+  if (answer === "approve" && approval.kind === "approval") return;
+  throw invalidField(`json.${field}`, "goes with the answer approve alone");
+}
+
+function cannotRemember({ tool }: Approval, why: string): Problem {
+  return new Problem(
+    "cannot_remember",
+    `An answer to this call of ${tool} cannot be remembered: ${why}. Approve it once, without \`remember\`. Nothing was decided.`,
+  );
+}

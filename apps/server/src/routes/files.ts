@@ -1,0 +1,211 @@
+import { transaction } from "@countersign/db/transaction.ts";
+import { lookupPage } from "@countersign/kb/lookup.ts";
+import { listFiles, readFile, type StoredFile } from "@countersign/ops/files.ts";
+import { readBlobChunks } from "@countersign/ops/read-blob.ts";
+import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
+import type { Context } from "hono";
+import { type Actor, requireRole } from "../auth.ts";
+import type { AppEnv, ServerDependencies } from "../context.ts";
+import { decodeCursor, pageOf } from "../cursor.ts";
+import { Problem } from "../problem.ts";
+import { readActors } from "../queries/actors.ts";
+import { answers, idParam, pageQuery, storableLine, uuid } from "../shapes/common.ts";
+import { fileListSchema, fileSchema, type ShownFile } from "../shapes/files.ts";
+import { upload, usualMostFileBytes } from "../upload.ts";
+
+const hash = z.string().regex(/^[0-9a-f]{64}$/, "expected the sha256 of the content, 64 hexadecimal digits");
+const bytes = z.string().openapi({ format: "binary" });
+
+const put = createRoute({
+  method: "put",
+  path: "/uploads/{hash}",
+  summary: "Store a file; its content is the body, its type the Content-Type",
+  request: {
+    params: z.object({ hash }),
+    query: z.object({
+      name: storableLine(200),
+      page: uuid.optional().openapi({ description: "The page it belongs to" }),
+    }),
+  },
+  responses: answers("The file; the same upload again gives the same file", fileSchema),
+});
+
+const list = createRoute({
+  method: "get",
+  path: "/files",
+  summary: "The files of a page, or those that belong to none, newest first",
+  request: { query: z.object({ page: uuid.optional(), ...pageQuery }) },
+  responses: answers("A page of files", fileListSchema),
+});
+
+const get = createRoute({
+  method: "get",
+  path: "/files/{id}",
+  summary: "What is known of a file",
+  request: { params: idParam },
+  responses: answers("The file", fileSchema),
+});
+
+const content = createRoute({
+  method: "get",
+  path: "/files/{id}/content",
+  summary: "The content of a file, checked against its hash before the end of it is sent",
+  request: { params: idParam },
+  responses: {
+    ...answers("", z.object({})),
+    200: { description: "The content", content: { "application/octet-stream": { schema: bytes } } },
+  },
+});
+
+const usualPath = /^\/v1\/uploads\//;
+
+/** Whether a request may have a body of any size, which its route then bounds. */
+export function isUpload(c: Pick<Context, "req">): boolean {
+  return c.req.method === "PUT" && usualPath.test(c.req.path);
+}
+
+/** Files: content that people and agents stored under names. */
+export function createFileRoutes({ sql, log, mostFileBytes = usualMostFileBytes }: ServerDependencies) {
+  /** Refuses with 404 where the actor sees no such page. */
+  async function requirePage({ workspaceId, userId }: Actor, pageId: string): Promise<void> {
+    const found = await transaction(
+      sql,
+      (tx) => {
+        const reader = { tx, workspaceId, userId };
+        return lookupPage(reader, pageId);
+      },
+      { isReadOnly: true },
+    );
+    if (found.kind !== "found") throw new Problem("not_found", `There is no page ${pageId} in this workspace.`);
+  }
+
+  async function findFile(actor: Actor, id: string): Promise<StoredFile> {
+    const file = await readFile(sql, actor.workspaceId, id);
+    if (file === undefined) throw new Problem("not_found", `There is no file ${id} in this workspace.`);
+    if (file.pageId !== null) await requirePage(actor, file.pageId);
+    return file;
+  }
+
+  async function show(actor: Actor, files: readonly StoredFile[]): Promise<ShownFile[]> {
+    const nameOf = await readActors(
+      sql,
+      actor.workspaceId,
+      files.map(({ createdBy }) => createdBy),
+    );
+    return files.map(({ hash: sha256, createdBy, ...file }) => ({
+      ...file,
+      handle: `sha256:${sha256}`,
+      createdBy: nameOf(createdBy),
+    }));
+  }
+
+  async function showOne(actor: Actor, file: StoredFile): Promise<ShownFile> {
+    const [shown] = await show(actor, [file]);
+    if (shown === undefined) throw new Error(`The file ${file.id} is not shown`);
+    return shown;
+  }
+
+  const routes = new OpenAPIHono<AppEnv>();
+  // Described here and handled as a plain route: the types of described routes know no streams.
+  routes.openAPIRegistry.registerPath(content);
+  return routes
+    .openapi(put, async (c) => {
+      const actor = c.get("actor");
+      requireRole(actor, "operator", "Storing a file");
+      const { name, page: pageId } = c.req.valid("query");
+      if (pageId !== undefined) await requirePage(actor, pageId);
+      const stored = await upload(
+        sql,
+        {
+          workspaceId: actor.workspaceId,
+          userId: actor.userId,
+          hash: c.req.valid("param").hash,
+          name,
+          pageId,
+          mediaType: c.req.header("content-type"),
+          contentLength: c.req.header("content-length"),
+          body: c.req.raw.body,
+        },
+        mostFileBytes,
+      );
+      return c.json(await showOne(actor, stored), 200);
+    })
+    .openapi(list, async (c) => {
+      const actor = c.get("actor");
+      const { page: pageId, cursor, limit } = c.req.valid("query");
+      const name = `files.${pageId ?? "all"}`;
+      const cursorId = decodeCursor(name, cursor);
+      if (pageId !== undefined) await requirePage(actor, pageId);
+      const read = await listFiles(sql, { workspaceId: actor.workspaceId, pageId, cursorId, limit });
+      const { rows, nextCursor } = pageOf(c, name, read, limit);
+      return c.json({ files: await show(actor, rows), nextCursor }, 200);
+    })
+    .openapi(get, async (c) => {
+      const actor = c.get("actor");
+      return c.json(await showOne(actor, await findFile(actor, c.req.valid("param").id)), 200);
+    })
+    .get("/files/:id/content", async (c) => {
+      const actor = c.get("actor");
+      const id = uuid.safeParse(c.req.param("id"));
+      if (!id.success) {
+        throw new Problem("invalid_request", "param.id: expected the id of a file", {
+          errors: [{ path: "param.id", message: "expected the id of a file" }],
+        });
+      }
+      const file = await findFile(actor, id.data);
+      const chunks = readBlobChunks(sql, { workspaceId: actor.workspaceId, hash: file.hash });
+      // Before the answer begins: a file of one chunk is checked whole by now, so that a damaged one is no success.
+      const first = await chunks.next();
+      const requestId = c.get("requestId");
+      const body = streamOf(first, chunks, (error) => {
+        log.error({ requestId, err: error }, "a download broke off");
+        // The reader knows how much is to come, and that it is not all.
+        c.env?.outgoing?.destroy();
+      });
+      return c.newResponse(c.req.method === "HEAD" ? null : body, 200, headersOf(file));
+    });
+}
+
+/** What keeps a browser from doing anything with what somebody uploaded but to save it. */
+function headersOf({ name, mediaType, size, hash: sha256 }: StoredFile): Record<string, string> {
+  const plain = name.replaceAll(/[^\w. -]/g, "_");
+  return {
+    "Content-Type": mediaType,
+    "Content-Length": String(size),
+    "Content-Disposition": `attachment; filename="${plain}"; filename*=UTF-8''${encodeRfc5987(name)}`,
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "private, no-store",
+    ETag: `"${sha256}"`,
+    "Repr-Digest": `sha-256=:${Buffer.from(sha256, "hex").toString("base64")}:`,
+  };
+}
+
+function encodeRfc5987(name: string): string {
+  return encodeURIComponent(name).replaceAll(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/** Asks for the next chunk when the reader has taken the last; a reader that leaves ends it. An error breaks the answer off. */
+function streamOf(
+  first: IteratorResult<Buffer, void>,
+  chunks: AsyncGenerator<Buffer, void, undefined>,
+  onError: (error: unknown) => void,
+): ReadableStream<Uint8Array> {
+  let next: IteratorResult<Buffer, void> | undefined = first;
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = next ?? (await chunks.next());
+        next = undefined;
+        if (done === true) controller.close();
+        else controller.enqueue(value);
+      } catch (error) {
+        onError(error);
+        controller.close();
+      }
+    },
+    async cancel() {
+      await chunks.return();
+    },
+  });
+}

@@ -1,0 +1,84 @@
+import { transaction } from "@countersign/db/transaction.ts";
+import { exportPages, listExportPaths } from "@countersign/kb/export-pages.ts";
+import { importPage, type ImportPageResult } from "@countersign/kb/import-page.ts";
+import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
+import { requireRole } from "../auth.ts";
+import type { AppEnv, ServerDependencies } from "../context.ts";
+import { decodeCursor, pageBy } from "../cursor.ts";
+import { transactOnce } from "../idempotency.ts";
+import { writerOf } from "../page-actor.ts";
+import { answers, idempotencyHeaders, jsonBody, pageQuery } from "../shapes/common.ts";
+import { directory, exportSchema, importBody, importedSchema } from "../shapes/pages.ts";
+
+const importFiles = createRoute({
+  method: "post",
+  path: "/import",
+  summary: "Import Markdown files as pages; one that was imported before is merged into its page",
+  request: { headers: idempotencyHeaders, body: jsonBody(importBody) },
+  responses: answers("What came of each file", importedSchema),
+});
+
+const exportFiles = createRoute({
+  method: "get",
+  path: "/export",
+  summary: "Pages as Markdown files; one that was imported and not changed is the same file, byte for byte",
+  request: { query: z.object({ dir: directory.default(""), ...pageQuery }) },
+  responses: answers("A page of files", exportSchema),
+});
+
+/** Pages as files. */
+export function createPageFileRoutes(deps: ServerDependencies) {
+  const { sql } = deps;
+  return new OpenAPIHono<AppEnv>()
+    .openapi(importFiles, async (c) => {
+      const actor = c.get("actor");
+      requireRole(actor, "operator", "Importing pages");
+      const { dir, files } = c.req.valid("json");
+      const imported = await transactOnce(c, deps, async (tx) => {
+        const done = [];
+        for (const { path, text } of files) {
+          const file = { dir: join(dir, path), fileName: path.split("/").at(-1) ?? "", source: text };
+          done.push({ path, ...showResult(await importPage(writerOf(actor, tx), file)) });
+        }
+        return { files: done };
+      });
+      return c.json(imported, 200);
+    })
+    .openapi(exportFiles, async (c) => {
+      const { dir, cursor, limit } = c.req.valid("query");
+      const afterId = decodeCursor("export", cursor);
+      const read = await transaction(
+        sql,
+        async (tx) => {
+          const reader = writerOf(c.get("actor"), tx);
+          const paths = await listExportPaths(reader, { dir });
+          const start = paths.findIndex(({ pageId }) => pageId === afterId) + 1;
+          const some = paths.slice(start, start + limit);
+          const exported = await exportPages(reader, some);
+          return { exported, last: some.at(-1), isMore: start + limit < paths.length };
+        },
+        { isReadOnly: true, isolation: "repeatable read" },
+      );
+      const { exported, last, isMore } = read;
+      const ends = isMore && last !== undefined ? [last, last] : [];
+      const { nextCursor } = pageBy(c, "export", ends, 1, ({ pageId }) => pageId);
+      return c.json({ files: exported, nextCursor }, 200);
+    });
+}
+
+/** The directory of a path below another, as it is written: what is odd in it is for the import to refuse. */
+function join(dir: string, path: string): string {
+  const own = path.split("/").slice(0, -1).join("/");
+  return [dir.split("/").filter(Boolean).join("/"), own].filter((part) => part !== "").join("/");
+}
+
+function showResult(result: ImportPageResult) {
+  switch (result.kind) {
+    case "skipped":
+      return { outcome: result.kind, pageId: null, nodeCount: 0, notes: [result.reason] };
+    case "conflict":
+      return { outcome: result.kind, pageId: result.page.id, nodeCount: 0, notes: [result.reason] };
+    default:
+      return { outcome: result.kind, pageId: result.page.id, nodeCount: result.nodeCount, notes: [...result.warnings] };
+  }
+}
