@@ -44,6 +44,18 @@ export async function findRunId(client: Client, given: string): Promise<string> 
   throw new CliError("error", `There is no run whose id ends with ${given}. ./countersign runs ls shows the newest.`);
 }
 
+/** What `given` names of a list, by its whole id or the end of it; `read` gives a page of the list's ids. */
+export async function findListedId(
+  noun: string,
+  given: string,
+  read: (query: { readonly limit: number; readonly cursor?: string }) => Promise<Page>,
+): Promise<string> {
+  if (wholeId.test(given)) return given;
+  const found = await findByEnd(noun, given, (cursor) => read({ limit: 200, ...cursor }));
+  if (found !== undefined) return found;
+  throw new CliError("error", `There is no ${noun} whose id ends with ${given}.`);
+}
+
 /** The newest runs, of one status where it is given. */
 export async function listRuns(client: Client, limit: number, status?: RunStatus): Promise<ListedRun[]> {
   const query = { limit, ...(status === undefined ? {} : { status }) };

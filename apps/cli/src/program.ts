@@ -7,8 +7,15 @@ import { addVerb } from "./verb.ts";
 import { addAuditVerbs } from "./verbs/audit.ts";
 import { addCompletionVerb } from "./verbs/completion.ts";
 import { addDefinitionVerbs } from "./verbs/definitions.ts";
+import { addExplainVerbs } from "./verbs/explain.ts";
+import { addLoginVerb } from "./verbs/login.ts";
+import { addFileVerbs } from "./verbs/files.ts";
+import { addKnowledgeVerbs } from "./verbs/kb.ts";
+import { addMemoryVerbs } from "./verbs/memory.ts";
 import { addOpenApiVerb } from "./verbs/openapi.ts";
 import { addSwitchVerbs } from "./verbs/policy.ts";
+import { addRuleVerbs } from "./verbs/rules.ts";
+import { addReminderVerbs } from "./verbs/reminders.ts";
 import { addRunVerbs } from "./verbs/runs.ts";
 import { addSecretVerbs } from "./verbs/secrets.ts";
 import { addTaskVerbs } from "./verbs/tasks.ts";
@@ -39,10 +46,17 @@ export function createProgram(): Command {
   });
   addRunVerbs(program);
   addTaskVerbs(program);
+  addReminderVerbs(program);
+  addMemoryVerbs(program);
+  addFileVerbs(program);
+  addKnowledgeVerbs(program);
   addSwitchVerbs(program);
+  addRuleVerbs(program);
+  addExplainVerbs(program);
   addDefinitionVerbs(program);
   addSecretVerbs(program);
   addTokenVerbs(program);
+  addLoginVerb(program);
   addAuditVerbs(program);
   addVerb(program, {
     usage: "doctor",

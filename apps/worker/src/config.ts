@@ -28,6 +28,7 @@ const schema = z
     COUNTERSIGN_DATA: z.string().min(1).optional(),
     COUNTERSIGN_WORKSPACE: z.uuid({ error: "expected the id of a workspace" }).optional(),
     COUNTERSIGN_TOOLS: z.string().default(""),
+    COUNTERSIGN_POLICY: z.string().min(1).optional(),
     COUNTERSIGN_OS_EXEC: z.enum(["0", "1", "same-user"]).optional(),
     COUNTERSIGN_OS_EXEC_ENV: z.string().default(""),
     WORKER_CAPACITY: whole(1, 10_000).default(64),
@@ -64,6 +65,8 @@ export interface WorkerConfig {
   readonly environment: Environment;
   /** Modules of tools and files that declare HTTP tools, absolute. */
   readonly toolFiles: readonly string[];
+  /** What the whole installation's layer of policy says, absolute; undefined leaves it as it is. */
+  readonly policyFile: string | undefined;
   /** What commands may run as and see; undefined where `os.exec` is not offered. */
   readonly osExec: OsExecOptions | undefined;
   readonly capacity: number;
@@ -118,6 +121,7 @@ export function parseConfig(environment: NodeJS.ProcessEnv): WorkerConfig {
     seedWorkspaceId: env.COUNTERSIGN_WORKSPACE,
     environment,
     toolFiles: listOf(env.COUNTERSIGN_TOOLS).map((path) => resolve(path)),
+    policyFile: env.COUNTERSIGN_POLICY === undefined ? undefined : resolve(env.COUNTERSIGN_POLICY),
     osExec:
       exec.kind === "off"
         ? undefined

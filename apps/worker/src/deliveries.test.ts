@@ -23,6 +23,7 @@ import {
 import pino from "pino";
 import { afterAll, expect, test } from "vitest";
 import { type DeliveriesOptions, startDeliveries } from "./deliveries.ts";
+import { startQueue } from "./queue.ts";
 import { findEvents } from "./webhooks/find-events.ts";
 
 const { sql, url } = await testDatabase();
@@ -87,11 +88,13 @@ afterAll(async () => {
 });
 
 async function deliverEverything(over: Partial<DeliveriesOptions> = {}): Promise<() => Promise<void>> {
+  const log = pino({ level: "silent" });
+  const boss = await startQueue(url, log);
   const deliveries = await startDeliveries({
     sql,
-    databaseDirectUrl: url,
+    boss,
     keyring: makeKeyring([key]),
-    log: pino({ level: "silent" }),
+    log,
     mayBePrivate: true,
     pollMs: 30,
     retryDelaySeconds: 1,
@@ -99,10 +102,14 @@ async function deliverEverything(over: Partial<DeliveriesOptions> = {}): Promise
     queuePollSeconds: 0.5,
     ...over,
   });
-  running.push(deliveries.stop);
-  return async () => {
-    running.splice(running.indexOf(deliveries.stop), 1);
+  const stop = async (): Promise<void> => {
     await deliveries.stop();
+    await boss.stop();
+  };
+  running.push(stop);
+  return async () => {
+    running.splice(running.indexOf(stop), 1);
+    await stop();
   };
 }
 

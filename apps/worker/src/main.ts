@@ -7,7 +7,14 @@ import { shedSecrets } from "./seed-secrets.ts";
 import { work } from "./work.ts";
 
 /** Names of errors whose message says what the operator has to do. */
-const refusals = new Set(["BootRefusal", "BrokerError", "ConfigError", "SecretsUnreadable", "ToolsError"]);
+const refusals = new Set([
+  "BootRefusal",
+  "BrokerError",
+  "ConfigError",
+  "EngineError",
+  "SecretsUnreadable",
+  "ToolsError",
+]);
 
 async function main(): Promise<void> {
   const config = readConfig();

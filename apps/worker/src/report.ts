@@ -8,6 +8,7 @@ const lines = {
   "run.failed": ["warn", "a run failed"],
   "run.quarantined": ["error", "a run was claimed again and again without progress and waits for a person"],
   "tool.failed": ["warn", "a tool failed with an error of its own"],
+  "classifier.failed": ["warn", "the classifier could not be asked; the call asks a person instead"],
   "claim.failed": ["warn", "looking for ready runs failed; the next look comes by itself"],
   "lease.lost": ["warn", "a lease was lost; whoever holds the run now goes on with it"],
   "sweep.failed": ["warn", "a sweep failed; the next one comes by itself"],

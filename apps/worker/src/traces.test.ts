@@ -80,6 +80,8 @@ test("turns and calls of a run lie in one trace that follows from its id, with c
     callId: "c",
     userId: "u",
     idempotencyKey: "k",
+    preconditions: [],
+    selectedOptionId: undefined,
     signal: new AbortController().signal,
   };
   await traceCalls(async () => ({ kind: "failed", content: "a secret word" }), { name: "mail.send", effect: "once" })(

@@ -8,7 +8,9 @@ import { createScrubbers } from "@countersign/broker/run-scrubber.ts";
 import { checkServer } from "@countersign/db/boot-check.ts";
 import { connect } from "@countersign/db/connect.ts";
 import { createBell, listenToBell } from "@countersign/engine/bell.ts";
+import { loadAppPolicy } from "@countersign/engine/load-app-policy.ts";
 import { createEngine } from "@countersign/engine/create-engine.ts";
+import { recordToolDefinitions } from "@countersign/engine/definition-change.ts";
 import type { Engine, EngineEvent } from "@countersign/engine/engine.ts";
 import { startWorker } from "@countersign/engine/worker.ts";
 import { assembleTools } from "@countersign/tools/assemble-tools.ts";
@@ -16,7 +18,7 @@ import { reportAttempts, type ToolAttempt } from "@countersign/tools/decorators.
 import { endLeftCommands } from "@countersign/tools/exec-user.ts";
 import type { Logger } from "pino";
 import type { WorkerConfig } from "./config.ts";
-import { startDeliveries } from "./deliveries.ts";
+import { startJobs } from "./jobs.ts";
 import { keepAudit } from "./keep-audit.ts";
 import { createWorkerMetrics, serveMetrics } from "./metrics.ts";
 import { createOpenCapability } from "./open-capability.ts";
@@ -41,7 +43,7 @@ export interface RunningWorker {
 
 /**
  * Checks the database and the keys, then works: claims ready runs, drives them, sweeps, and listens for the bell. When it
- * resolves the worker has looked for work. Throws BootRefusal, BrokerError, SecretsUnreadable or ToolsError, and then leaves nothing open.
+ * resolves the worker has looked for work. Throws BootRefusal, BrokerError, SecretsUnreadable, ToolsError or EngineError, and then leaves nothing open.
  */
 export async function work(config: WorkerConfig, makeProvider: MakeProvider, log: Logger): Promise<RunningWorker> {
   const pool = (purpose: string, max: number) =>
@@ -76,6 +78,9 @@ export async function work(config: WorkerConfig, makeProvider: MakeProvider, log
     if (osExec !== undefined && (await endLeftCommands(osExec.user)) > 0)
       log.warn("commands of an earlier worker run on that could not be ended");
 
+    if (config.policyFile !== undefined && (await loadAppPolicy(sql, config.policyFile, tools)) === "configured")
+      log.info({ file: config.policyFile }, "the installation's policy was taken in");
+
     const tell = createReport(log);
     const report = (event: EngineEvent): void => {
       metrics.event(event);
@@ -104,15 +109,16 @@ export async function work(config: WorkerConfig, makeProvider: MakeProvider, log
       },
     };
     if (config.metricsPort !== undefined) parts.push(await serveMetrics(metrics, config.metricsPort));
-    const deliveries = await startDeliveries({
+    const jobs = await startJobs({
       sql,
       databaseDirectUrl: config.databaseDirectUrl,
       keyring,
       log,
-      mayBePrivate: config.mayWebhooksBePrivate,
-      onAttempt: metrics.delivery,
+      mayWebhooksBePrivate: config.mayWebhooksBePrivate,
+      onDelivery: metrics.delivery,
     });
-    parts.push(deliveries);
+    parts.push(jobs);
+    await recordToolDefinitions(sql, tools);
     const { capacity, leaseMs, renewMs, sweepMs, pollMs, maxClaims } = config;
     const name = `${hostname()}:${process.pid}`;
     const worker = startWorker(engine, {

@@ -13,6 +13,8 @@ import type { ReceivedMail } from "./mail-server.ts";
 
 export interface Standing {
   readonly url: string;
+  /** Signs the person at this machine in, once. */
+  readonly loginUrl: string;
   readonly dataDir: string;
   readonly tasks: readonly Task[];
   readonly elapsedMs: number;
@@ -77,7 +79,7 @@ function elapsed(sinceMs: number): number {
   return Math.round(performance.now() - sinceMs);
 }
 
-function standingLines({ url, dataDir, tasks, elapsedMs }: Standing, { terminal }: Cli): string[] {
+function standingLines({ url, loginUrl, dataDir, tasks, elapsedMs }: Standing, { terminal }: Cli): string[] {
   const { style, size } = terminal;
   const count =
     tasks.length === 0
@@ -89,6 +91,7 @@ function standingLines({ url, dataDir, tasks, elapsedMs }: Standing, { terminal 
   return [
     "",
     `${style.bold("Countersign")} serves ${style.bold(url)}   ${style.dim(`ready in ${seconds} s`)}`,
+    `${style.dim("Open in a browser")} ${style.cyan(loginUrl)}`,
     "",
     style.bold(count),
     ...tasks.flatMap((task) => {
@@ -105,6 +108,7 @@ function standingLines({ url, dataDir, tasks, elapsedMs }: Standing, { terminal 
       );
     }),
     "",
+    `${style.dim("Another link to sign in ")}${style.cyan("./countersign login")}`,
     `${style.dim("Everything that waits   ")}${style.cyan("./countersign tasks watch")}`,
     `${style.dim("Start one yourself      ")}${style.cyan('./countersign runs start triage "the leaf rake needs a new handle" --watch')}`,
     ...(dataDir === defaultDataDir

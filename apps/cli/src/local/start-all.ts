@@ -5,12 +5,14 @@ import { join } from "node:path";
 import { cleanEnvironment } from "@countersign/broker/environment.ts";
 import { connect } from "@countersign/db/connect.ts";
 import { type EmbeddedPostgres, startEmbedded } from "@countersign/db/embedded.ts";
+import { createLoginLink } from "@countersign/server/sessions.ts";
 import { type Client, createClient } from "../client.ts";
 import { type CliConfig, repositoryRoot } from "../config.ts";
 import { connectionFile, connectionSchema } from "../connection.ts";
 import type { CliError } from "../exit.ts";
 import type { Cli } from "../verb.ts";
 import type { Announcer } from "./announce.ts";
+import { buildPages } from "./build-pages.ts";
 import { startDemoRuns, waitForCards } from "./first-cards.ts";
 import { type MailServer, startMailServer } from "./mail-server.ts";
 import { migrateDatabase } from "./migrate.ts";
@@ -44,6 +46,7 @@ export async function startAll(cli: Cli, announcer: Announcer, options: StartOpt
   const { signal, onStarted } = options;
   const inFolder = (name: string): string => join(dataDir, name);
 
+  const pages = buildPages();
   let since = performance.now();
   if (config.databaseUrl === undefined) announcer.doing("PostgreSQL starts");
   const urls = await findDatabase(config, onStarted);
@@ -60,6 +63,10 @@ export async function startAll(cli: Cli, announcer: Announcer, options: StartOpt
   onStarted({ name: "mail", stop: () => mail.close() });
   signal.throwIfAborted();
 
+  const unbuilt = await pages;
+  if (unbuilt !== undefined) announcer.trouble(`The web app could not be built: ${unbuilt}`);
+  signal.throwIfAborted();
+
   since = performance.now();
   announcer.doing("server and worker start");
   const programs = startPrograms(config, urls, announcer, options, await hasModelKey(urls.direct));
@@ -67,7 +74,7 @@ export async function startAll(cli: Cli, announcer: Announcer, options: StartOpt
   // All of them, so that whatever was started is known before anything is stopped.
   const [serverEnd, workerEnd, settledEnd] = await Promise.allSettled([programs.server, programs.worker, settled]);
   for (const end of [serverEnd, workerEnd, settledEnd]) if (end.status === "rejected") throw end.reason;
-  const { url, client, isDemo } = await settled;
+  const { url, loginUrl, client, isDemo } = await settled;
   announcer.step(`server and worker run, mail on 127.0.0.1:${mail.settings.port}`, since);
   signal.throwIfAborted();
 
@@ -75,7 +82,7 @@ export async function startAll(cli: Cli, announcer: Announcer, options: StartOpt
   if (isDemo) await startDemoRuns(client);
   const tasks = await waitForCards(client, signal);
   signal.throwIfAborted();
-  announcer.standing({ url, dataDir, tasks, elapsedMs: Math.round(performance.now()) });
+  announcer.standing({ url, loginUrl, dataDir, tasks, elapsedMs: Math.round(performance.now()) });
 }
 
 interface Urls {
@@ -189,7 +196,7 @@ async function settle(
   databaseUrl: string,
   programs: Programs,
   mail: MailServer,
-): Promise<{ readonly url: string; readonly client: Client; readonly isDemo: boolean }> {
+): Promise<{ readonly url: string; readonly loginUrl: string; readonly client: Client; readonly isDemo: boolean }> {
   const file = join(dataDir, connectionFile);
   const sql = connect(databaseUrl, { max: 2, applicationName: "countersign dev" });
   try {
@@ -199,7 +206,8 @@ async function settle(
     await settleMailSecret(sql, home, dataDir, mail.settings);
     const url = addressOf(String((await programs.server).ready["url"]));
     writePrivate(file, { url, token });
-    return { url, client: createClient(url, token), isDemo: home.isDemo };
+    const { path } = await createLoginLink(sql, { ...home, mayDecide: true });
+    return { url, loginUrl: `${url}${path}`, client: createClient(url, token), isDemo: home.isDemo };
   } finally {
     await sql.end();
   }

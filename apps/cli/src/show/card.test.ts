@@ -31,6 +31,16 @@ function approvalTask(over: Partial<Approval>, task: Partial<Task> = {}): Task {
     note: null,
     settledReason: null,
     consumedAt: null,
+    approverRule: null,
+    quorum: 1,
+    votes: [],
+    decidedFor: null,
+    scope: null,
+    editedArgs: null,
+    selectedOption: null,
+    remindedAt: null,
+    escalatedAt: null,
+    equal: 0,
     ...over,
   };
   return {

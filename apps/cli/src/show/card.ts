@@ -1,11 +1,11 @@
 import { z } from "zod";
 import type { Approval, Question, Task } from "../client.ts";
 import { shortId } from "../find-id.ts";
-import type { Terminal } from "../terminal/terminal.ts";
 import { relativeTime } from "../terminal/time.ts";
-import { makeVisible, paintMarks, visibleLines } from "../terminal/visible.ts";
-import { wrapTo } from "../terminal/width.ts";
+import { makeVisible } from "../terminal/visible.ts";
+import { cardSections, narrationLines } from "./card-sections.ts";
 import { layJson } from "./json-text.ts";
+import { paragraph, type Place } from "./paragraph.ts";
 import { answerOf, kindOf, momentOf, settlementOf } from "./words.ts";
 
 /** What is taken from a card. Whatever else it holds is for other eyes; what runs is in the approval itself. */
@@ -15,8 +15,6 @@ const cardSchema = z.object({
   requires: z.array(z.string()).catch([]),
   known: z.string().optional().catch(undefined),
 });
-
-type Place = Pick<Terminal, "style" | "size">;
 
 /**
  * A task as a person decides on it: everything that will run, whole, with every invisible, reordering or controlling
@@ -50,10 +48,21 @@ function approvalLines(approval: Approval, place: Place): string[] {
   return [
     ...(card?.known === undefined ? [] : ["", ...paragraph(`What is known: ${card.known}`, place, 2)]),
     ...(details.length === 0 ? [] : ["", ...details.flatMap((line) => paragraph(line, place, 2))]),
+    ...cardSections(approval.card, place),
     "",
     style.bold("  Arguments, all of them"),
-    ...layJson(approval.args).flatMap(({ indent, text }) => paragraph(text, place, 4 + indent, 2)),
+    ...layArguments(approval.args, place),
+    ...(approval.editedArgs === null
+      ? []
+      : ["", style.bold("  Instead, as a person changed them"), ...layArguments(approval.editedArgs, place)]),
+    ...(approval.selectedOption === null ? [] : ["", ...paragraph(`Picked: ${approval.selectedOption}`, place, 2)]),
+    ...narrationLines(approval.card, place),
   ];
+}
+
+/** Arguments as JSON, laid out whole, nothing of them unseen. */
+export function layArguments(json: string, place: Place): string[] {
+  return layJson(json).flatMap(({ indent, text }) => paragraph(text, place, 4 + indent, 2));
 }
 
 function questionLines(question: Question, place: Place): string[] {
@@ -90,6 +99,13 @@ function factLines(task: Task, place: Place): string[] {
       run === null ? undefined : `${run.title} · ${run.definition}, started by ${run.startedBy} · ${shortId(run.id)}`,
     ],
     ["Asked", momentOf(task.createdAt)],
+    ["Decides", approval === null ? undefined : votesOf(approval)],
+    [
+      "Equal",
+      approval === null || approval.equal === 0
+        ? undefined
+        : `${approval.equal} more ask for the very same; --equal decides them together`,
+    ],
     ["Expires", expiresAt === null ? undefined : momentOf(expiresAt)],
     ["If not", question?.defaultAnswer == null ? undefined : `the answer is then: ${question.defaultAnswer}`],
     ["Task", task.id],
@@ -100,6 +116,15 @@ function factLines(task: Task, place: Place): string[] {
     const [first = "", ...rest] = paragraph(value, place, 16);
     return [`  ${place.style.dim(name.padEnd(14))}${first.slice(16)}`, ...rest];
   });
+}
+
+/** Whose word is needed, where that is more than one, and whose there is. */
+function votesOf({ quorum, votes }: Approval): string | undefined {
+  if (quorum === 1) return undefined;
+  const said = votes.map(
+    ({ by, sayOf, answer }) => `${by.name}${sayOf === null ? "" : ` for ${sayOf.name}`} ${answer}`,
+  );
+  return [`${quorum} people have to approve`, ...said].join("; ");
 }
 
 function stateOf({ approval, question, status, resolvedAt, resolvedBy }: Task): string | undefined {
@@ -122,14 +147,4 @@ export function commandLines(task: Task, { style }: Pick<Place, "style">): strin
     task: [`done ${id}`, `dismiss ${id}`],
   }[task.kind];
   return commands.map((command) => `  ${style.cyan(`./countersign tasks ${command}`)}`);
-}
-
-/** Text of others at an indent, in lines that fit, nothing of it left out or unseen; a line that goes on hangs. */
-function paragraph(text: string, { style, size }: Place, indent: number, hang = 0): string[] {
-  const width = Math.max(20, size().columns - indent - hang - 1);
-  return visibleLines(text).flatMap((line) =>
-    wrapTo(line, width).map(
-      (part, n) => " ".repeat(n === 0 ? indent : indent + hang) + paintMarks(part, style.magenta),
-    ),
-  );
 }

@@ -11,6 +11,10 @@ const longestEvent = 180;
 
 const blocks = z.array(z.looseObject({ type: z.string(), text: z.string().optional() })).catch([]);
 
+const classified = z
+  .object({ level: z.string(), model: z.string() })
+  .catch({ level: "unavailable", model: "a classifier" });
+
 /** One line of a run's story as people read it. `calls` are those of the turn, or the one the line belongs to. */
 export function showLogLine(line: LogLine, calls: readonly Call[], place: Place): string[] {
   const { style } = place;
@@ -56,6 +60,11 @@ function lineOfCall(line: LogLine, call: Call | undefined, place: Place): string
       const result =
         call?.result === undefined || call.result === null ? said : `${tool}: ${beginningOf(textOf(call.result))}`;
       return event(isDone ? "✔" : "✘", isDone ? style.green : style.red, result, place);
+    }
+    case "call.classified": {
+      const { level, model } = classified.parse(line.content);
+      const judged = level === "unavailable" ? "could not be judged, so it asks" : `was judged ${level}`;
+      return event("◇", style.dim, `${tool} ${judged} (${model})`, place);
     }
     case "call.unknown":
       return event("‽", style.yellow, `${tool}: nobody can tell whether it happened`, place);

@@ -62,10 +62,11 @@ const answers: Readonly<Record<string, string>> = {
 
 /** Who settled an approval, when and how; for one that nobody decided, why it is closed. */
 export function settlementOf(approval: Approval): string {
-  const { status, answer, decidedBy, decidedAt, settledReason } = approval;
+  const { status, answer, decidedBy, decidedFor, decidedAt, settledReason } = approval;
   const when = decidedAt === null ? "" : `, ${momentOf(decidedAt)}`;
   if (status === "pending") return "waits for a decision";
-  if (answer !== null) return `${answers[answer] ?? answer} by ${decidedBy?.name ?? "somebody"}${when}`;
+  if (answer !== null)
+    return `${answers[answer] ?? answer} by ${decidedBy?.name ?? "somebody"}${decidedFor === null ? "" : ` for ${decidedFor.name}`}${when}`;
   return `${status}${settledReason === null ? "" : ` (${settledReason})`}${when}`;
 }
 

@@ -3,25 +3,29 @@ import { type Approval, ask, type Task } from "../client.ts";
 import { CliError } from "../exit.ts";
 import { shortId } from "../find-id.ts";
 import { findTask } from "../find-task.ts";
-import { showTask } from "../show/card.ts";
+import { makeVisible } from "../terminal/visible.ts";
+import { layArguments, showTask } from "../show/card.ts";
 import { answerOf, settlementOf } from "../show/words.ts";
 import { addVerb, type Cli, wholeNumber } from "../verb.ts";
-
-interface DecisionOptions {
-  readonly digest?: string;
-  readonly feedback?: string;
-  readonly note?: string;
-}
+import {
+  type ApproveOptions,
+  type Choices,
+  type DecisionOptions,
+  readChoices,
+  withChoices,
+  withDecision,
+  withDigest,
+} from "./decision-options.ts";
 
 const outcomes = { done: "done", retry: "retry", "give-up": "give_up" } as const;
 
 /** The verbs that decide: approve, deny, resolve, answer, done, dismiss. */
 export function addDecisionVerbs(tasks: Command): void {
-  addVerb<DecisionOptions>(tasks, {
+  addVerb<ApproveOptions>(tasks, {
     usage: "approve <task>",
     summary: "Show everything that will run, then approve it; asks first, or takes --digest",
-    options: (command) => withDecision(withDigest(command)),
-    run: (cli, [given = ""], options) => decide(cli, given, "approve", options),
+    options: (command) => withChoices(withDecision(withDigest(command))),
+    run: async (cli, [given = ""], options) => decide(cli, given, "approve", options, await readChoices(options)),
   });
 
   addVerb<DecisionOptions>(tasks, {
@@ -84,28 +88,25 @@ export function addDecisionVerbs(tasks: Command): void {
   });
 }
 
-function withDigest(command: Command): Command {
-  return command.option("--digest <digest>", "the digest that was shown; needed where nobody can be asked");
-}
-
-function withDecision(command: Command): Command {
-  return command
-    .option("--feedback <text>", "goes to the agent")
-    .option("--note <text>", "stays with the approval, for approvers");
-}
-
 type Answer = "approve" | "deny" | (typeof outcomes)[keyof typeof outcomes];
 
 /**
  * Decides the approval of a card on exactly what was shown: its version and digest go with the decision. Whatever lets
  * something run is shown whole first and needs a yes at the terminal, or the digest from who has seen it before.
  */
-async function decide(cli: Cli, given: string, answer: Answer, options: DecisionOptions): Promise<void> {
+async function decide(
+  cli: Cli,
+  given: string,
+  answer: Answer,
+  options: DecisionOptions,
+  choices: Choices = {},
+): Promise<void> {
   const task = await findTask(cli.client, given);
   const { approval } = task;
   const isOutcome = answer !== "approve" && answer !== "deny";
   if (approval === null || (task.kind === "outcome") !== isOutcome) throw wrongKind(task, words[answer]);
-  if (approval.status === "pending" && answer !== "deny") await makeSure(cli, task, approval, answer, options.digest);
+  if (approval.status === "pending" && answer !== "deny")
+    await makeSure(cli, task, approval, answer, options.digest, choices);
 
   const { feedback, note } = options;
   const decided = await ask(
@@ -117,10 +118,11 @@ async function decide(cli: Cli, given: string, answer: Answer, options: Decision
         argsDigest: approval.argsDigest,
         ...(feedback === undefined ? {} : { feedback }),
         ...(note === undefined ? {} : { note }),
+        ...choices,
       },
     }),
   );
-  tell(cli, { ...task, approval: decided.approval });
+  tell(cli, { ...task, approval: decided.approval }, decided.together?.length);
 }
 
 const words: Readonly<Record<Answer, string>> = {
@@ -137,8 +139,9 @@ async function makeSure(
   approval: Approval,
   answer: Answer,
   digest: string | undefined,
+  choices: Choices,
 ): Promise<void> {
-  if (!cli.isJson) cli.print(showTask(task, cli.terminal));
+  if (!cli.isJson) cli.print([...showTask(task, cli.terminal), ...showChoices(approval, choices, cli)]);
   if (digest !== undefined) {
     if (digest === approval.argsDigest) return;
     throw new CliError(
@@ -159,17 +162,38 @@ async function makeSure(
   throw new CliError("error", "Nothing was decided; the card waits on.");
 }
 
-function tell(cli: Cli, task: Task): void {
+/** What the approval comes to beyond the card, before it is given. */
+function showChoices(approval: Approval, choices: Choices, { terminal }: Cli): string[] {
+  const { editedArgs, remember, selectedOption, equal } = choices;
+  const { style } = terminal;
+  const units = remember?.units === "all" ? "whatever the tool does" : (remember?.units ?? ["exactly this"]).join(", ");
+  return [
+    ...(editedArgs === undefined
+      ? []
+      : ["", style.bold("  Instead, as you changed them"), ...layArguments(editedArgs, terminal)]),
+    ...(selectedOption === undefined ? [] : ["", `  ${style.bold("With the option")} ${makeVisible(selectedOption)}`]),
+    ...(remember === undefined
+      ? []
+      : ["", `  ${style.bold(`Remembered for the ${remember.scope}:`)} ${makeVisible(units)}`]),
+    ...(equal === true ? ["", `  ${style.bold("Together with")} ${approval.equal} that ask for the very same`] : []),
+  ];
+}
+
+function tell(cli: Cli, task: Task, together = 0): void {
   if (cli.isJson) return cli.printJson(task);
   const { style } = cli.terminal;
   const said =
-    task.approval === null
-      ? task.question === null
-        ? task.status
-        : answerOf(task.question)
-      : settlementOf(task.approval);
+    task.approval === null ? (task.question === null ? task.status : answerOf(task.question)) : votesOf(task.approval);
   const next = task.run === null ? [] : [style.dim(`Its run: ./countersign runs watch ${shortId(task.run.id)}`)];
-  cli.print([`${style.green("✔")} ${said}`, ...next]);
+  const others = together === 0 ? "" : `, and ${together} more that ask for the same`;
+  cli.print([`${style.green("✔")} ${said}${others}`, ...next]);
+}
+
+/** How an approval stands after a decision: settled, or with a vote more. */
+function votesOf(approval: Approval): string {
+  if (approval.status !== "pending" || approval.votes.length === 0) return settlementOf(approval);
+  const votes = approval.votes.filter(({ answer }) => answer === "approve" || answer === "retry").length;
+  return `your vote counts: ${votes} of the ${approval.quorum} that are needed`;
 }
 
 const ways: Readonly<Record<Task["kind"], string>> = {

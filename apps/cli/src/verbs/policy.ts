@@ -1,72 +1,78 @@
 import type { Command } from "commander";
 import { ask } from "../client.ts";
 import { CliError } from "../exit.ts";
-import { findRunId } from "../find-id.ts";
+import { type PolicyScope, type ScopeOptions, scopeOf, withScope } from "../scope.ts";
+import { makeVisible } from "../terminal/visible.ts";
 import { addVerb, type Cli } from "../verb.ts";
 
-interface ScopeOptions {
-  readonly run?: string;
-  readonly definition?: string;
-  readonly workspace?: boolean;
-  readonly all?: boolean;
+interface SwitchOptions extends ScopeOptions {
+  readonly tool?: string;
+  readonly server?: string;
   readonly reason?: string;
 }
 
 /** `countersign kill` and `countersign lift`. */
 export function addSwitchVerbs(program: Command): void {
-  addVerb<ScopeOptions>(program, {
+  addVerb<SwitchOptions>(program, {
     usage: "kill",
-    summary: "Hold everything in a scope: nothing under it starts, is decided or expires",
-    options: (command) => withScope(command).requiredOption("--reason <text>", "why; everybody who waits sees it"),
+    summary: "Hold everything in a scope, or deny a tool: nothing under it starts, is decided or expires",
+    options: (command) => withTarget(command).requiredOption("--reason <text>", "why; everybody who waits sees it"),
     async run(cli, _args, options) {
-      const json = { ...(await scopeOf(cli, options)), reason: options.reason ?? "" };
+      const json = { ...(await targetOf(cli, options)), reason: options.reason ?? "" };
       tell(cli, await ask(cli.client.v1.kill.$post({ json })));
     },
   });
 
-  addVerb<ScopeOptions>(program, {
+  addVerb<SwitchOptions>(program, {
     usage: "lift",
     summary: "Let everything in a scope go on",
-    options: (command) => withScope(command).option("--reason <text>", "why; goes to the server's log"),
+    options: (command) => withTarget(command).option("--reason <text>", "why; goes to the server's log"),
     async run(cli, _args, options) {
       const { reason } = options;
-      const json = { ...(await scopeOf(cli, options)), ...(reason === undefined ? {} : { reason }) };
+      const json = { ...(await targetOf(cli, options)), ...(reason === undefined ? {} : { reason }) };
       tell(cli, await ask(cli.client.v1.lift.$post({ json })));
     },
   });
 }
 
-function withScope(command: Command): Command {
-  return command
-    .option("--run <run>", "one run")
-    .option("--definition <name>", "every run of a definition")
-    .option("--workspace", "the whole workspace")
-    .option("--all", "the whole installation");
+function withTarget(command: Command): Command {
+  return withScope(command)
+    .option("--tool <name>", "the calls of one tool in this workspace")
+    .option("--server <name>", "the calls of all tools of one server in this workspace");
 }
 
-type Scope = { readonly scope: "app" | "workspace" | "definition" | "run"; readonly id?: string };
+type Target = PolicyScope | { readonly scope: "tool" | "server"; readonly name: string };
 
-async function scopeOf(cli: Cli, { run, definition, workspace, all }: ScopeOptions): Promise<Scope> {
-  const given = [run, definition, workspace, all].filter((one) => one !== undefined);
+async function targetOf(cli: Cli, { tool, server, ...scope }: SwitchOptions): Promise<Target> {
+  const { run, definition, workspace, all } = scope;
+  const given = [tool, server, run, definition, workspace, all].filter((one) => one !== undefined);
   if (given.length !== 1) {
-    throw new CliError("usage", "Which scope? Give one of --run <run>, --definition <name>, --workspace and --all.");
+    throw new CliError(
+      "usage",
+      "Which scope? Give one of --run <run>, --definition <name>, --workspace, --all, --tool <name> and --server <name>.",
+    );
   }
-  if (run !== undefined) return { scope: "run", id: await findRunId(cli.client, run) };
-  if (workspace === true) return { scope: "workspace" };
-  if (definition === undefined) return { scope: "app" };
-  const { definitions } = await ask(cli.client.v1.definitions.$get({ query: {} }));
-  const found = definitions.find(({ name }) => name === definition);
-  if (found !== undefined) return { scope: "definition", id: found.id };
-  const names = definitions.map(({ name }) => name).join(", ");
-  throw new CliError("error", `There is no definition ${JSON.stringify(definition)}; there are: ${names}.`);
+  if (tool !== undefined) return { scope: "tool", name: tool };
+  if (server !== undefined) return { scope: "server", name: server };
+  return await scopeOf(cli.client, scope);
 }
 
-function tell(cli: Cli, answer: { scope: string; outcome: "killed" | "lifted" | "already" }): void {
+function tell(
+  cli: Cli,
+  answer: { scope: string; id: string; outcome: "killed" | "lifted" | "already"; waiting: number },
+): void {
   if (cli.isJson) return cli.printJson(answer);
+  const { scope, outcome, waiting } = answer;
+  const isTool = scope === "tool" || scope === "server";
+  const what = isTool ? `${scope} ${makeVisible(answer.id)}` : scope;
   const said = {
-    killed: `Everything in this ${answer.scope} is held. Let it go on with ./countersign lift.`,
-    lifted: `Everything in this ${answer.scope} goes on.`,
-    already: `Nothing changed: the switch of this ${answer.scope} stood so before.`,
-  }[answer.outcome];
+    killed: isTool
+      ? `Calls of the ${what} are denied${waiting > 0 ? `, ${waiting} that wait for approval too` : ""}. Let it go on with ./countersign lift.`
+      : `Everything in this ${what} is held. Let it go on with ./countersign lift.`,
+    lifted: isTool ? `Calls of the ${what} go on.` : `Everything in this ${what} goes on.`,
+    already: isTool
+      ? `Nothing changed: the switch of the ${what} stood so before.`
+      : `Nothing changed: the switch of this ${what} stood so before.`,
+  }[outcome];
   cli.print([said]);
 }

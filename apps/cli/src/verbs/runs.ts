@@ -4,10 +4,20 @@ import { CliError } from "../exit.ts";
 import { findRunId, listRuns, shortId } from "../find-id.ts";
 import { openCards, showLogLine, showWaiting, textOf } from "../show/log-line.ts";
 import { momentOf, statusOf } from "../show/words.ts";
+import { momentIn, span } from "../scope.ts";
 import { layTable } from "../terminal/table.ts";
 import { relativeTime } from "../terminal/time.ts";
 import { makeVisible } from "../terminal/visible.ts";
 import { addVerb, type Cli, wholeNumber } from "../verb.ts";
+import {
+  approvalPolicies,
+  type ApprovalPolicy,
+  type DialLevel,
+  dialLevels,
+  oneOf,
+  type PresetName,
+  presetNames,
+} from "./dial.ts";
 import { readAll } from "./read-all.ts";
 import { watchRun } from "./watch-run.ts";
 
@@ -15,6 +25,21 @@ const statuses: readonly RunStatus[] = ["queued", "running", "paused", "complete
 
 interface WatchOptions {
   readonly timeout?: number;
+}
+
+interface StartOptions extends WatchOptions, UnaskedOptions {
+  readonly title?: string;
+  readonly key?: string;
+  readonly watch?: boolean;
+}
+
+interface UnaskedOptions {
+  readonly dial?: DialLevel;
+  readonly approvalPolicy?: ApprovalPolicy;
+  readonly preset?: PresetName;
+  readonly autoApprove?: boolean;
+  readonly yolo?: boolean;
+  readonly for?: number;
 }
 
 /** `countersign runs …` */
@@ -67,7 +92,7 @@ export function addRunVerbs(program: Command): void {
     },
   });
 
-  addVerb<WatchOptions & { title?: string; key?: string; watch?: boolean }>(runs, {
+  addVerb<StartOptions>(runs, {
     usage: "start <definition> [input...]",
     summary: "Start a run; without input it is read from standard input",
     options: (command) =>
@@ -75,11 +100,26 @@ export function addRunVerbs(program: Command): void {
         command
           .option("--title <title>", "what lists show; else the first line of the input")
           .option("--key <key>", "start only once: the same key again finds the first run")
-          .option("--watch", "follow the run"),
+          .option("--watch", "follow the run")
+          .option("--dial <level>", `what runs unasked: ${dialLevels.join(", ")}`, oneOf(dialLevels))
+          .option(
+            "--approval-policy <level>",
+            `which calls ask: ${approvalPolicies.join(", ")}`,
+            oneOf(approvalPolicies),
+          )
+          .option(
+            "--preset <name>",
+            `dial, approval policy and rules together: ${presetNames.join(", ")}`,
+            oneOf(presetNames),
+          )
+          .option("--auto-approve", "run everything unasked that no floor, rule or denylist holds back")
+          .option("--yolo", "the same as --auto-approve")
+          .option("--for <span>", "how long the dial holds, such as 30m", span),
       ),
-    async run(cli, [definition = "", ...words], { title, key, watch, timeout }) {
+    async run(cli, [definition = "", ...words], { title, key, watch, timeout, ...unasked }) {
       const input = await inputOf(cli, words);
       const body = {
+        ...policyOf(unasked),
         definition,
         input,
         ...(title === undefined ? {} : { title }),
@@ -127,6 +167,29 @@ function withTimeout(command: Command): Command {
 function tellRun(cli: Cli, run: Run, lines: readonly string[]): void {
   if (cli.isJson) cli.printJson(run);
   else cli.print(lines);
+}
+
+/** What a run is to be started with, beside its input: nothing unless an option says so. */
+function policyOf({ dial, approvalPolicy, preset, autoApprove, yolo, for: ms }: UnaskedOptions) {
+  const isYolo = autoApprove === true || yolo === true;
+  if (preset !== undefined) {
+    if (isYolo || dial !== undefined || approvalPolicy !== undefined || ms !== undefined)
+      throw new CliError("usage", "--preset sets dial and policy for the whole run: give it without the others.");
+    return { preset };
+  }
+  if (isYolo && (dial !== undefined || approvalPolicy !== undefined))
+    throw new CliError(
+      "usage",
+      "--auto-approve and --yolo set dial and policy: leave out --dial and --approval-policy.",
+    );
+  const level = isYolo ? "high" : dial;
+  if (ms !== undefined && level === undefined)
+    throw new CliError("usage", "--for needs --dial, --auto-approve or --yolo.");
+  const policy = isYolo ? "none" : approvalPolicy;
+  return {
+    ...(level === undefined ? {} : { dial: { level, ...(ms === undefined ? {} : { expiresAt: momentIn(ms) }) } }),
+    ...(policy === undefined ? {} : { approvalPolicy: policy }),
+  };
 }
 
 async function inputOf({ terminal }: Cli, words: readonly string[]): Promise<string> {

@@ -5,6 +5,7 @@ import { findTask } from "../find-task.ts";
 import { showTask } from "../show/card.ts";
 import { layTasks } from "../show/task-table.ts";
 import { addVerb, wholeNumber } from "../verb.ts";
+import { addApprovalVerbs } from "./approvals.ts";
 import { addDecisionVerbs } from "./decide.ts";
 import { watchTasks } from "./watch-tasks.ts";
 
@@ -55,4 +56,5 @@ export function addTaskVerbs(program: Command): void {
   });
 
   addDecisionVerbs(tasks);
+  addApprovalVerbs(tasks);
 }

@@ -24,6 +24,12 @@ const insertDeliveries = `
            from changed_tasks t join approvals a on a.id = t.approval_id
           where a.status <> 'pending'
           union all
+         select t.workspace_id, t.changed, s.event, a.id, s.at,
+                json_build_object('approvalId', a.id, 'taskId', t.id, 'runId', a.run_id, 'kind', a.kind, 'expiresAt', a.expires_at)
+           from changed_tasks t join approvals a on a.id = t.approval_id
+          cross join lateral (values ('approval.reminded', a.reminded_at), ('approval.escalated', a.escalated_at)) s (event, at)
+          where s.at is not null
+          union all
          select t.workspace_id, t.changed, 'question.asked', q.id, q.asked_at,
                 json_build_object('questionId', q.id, 'taskId', t.id, 'runId', q.run_id)
            from changed_tasks t join questions q on q.id = t.question_id

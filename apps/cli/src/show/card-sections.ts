@@ -1,0 +1,86 @@
+import { z } from "zod";
+import { paragraph, type Place } from "./paragraph.ts";
+
+/** What a tool found out before it asked, and what there is to choose; each part on its own, so that one of a new shape hides no other. */
+const sections = z.object({
+  details: z.array(z.string()).catch([]),
+  units: z.array(z.string()).catch([]),
+  isEdited: z.boolean().catch(false),
+  message: z.string().optional().catch(undefined),
+  preview: z.string().optional().catch(undefined),
+  preconditions: z.array(z.object({ kind: z.string(), name: z.string(), hash: z.string() })).catch([]),
+  options: z.array(z.object({ id: z.string(), label: z.string(), detail: z.string().optional() })).catch([]),
+  role: z.string().optional().catch(undefined),
+  definitionChange: z.object({ before: z.string(), after: z.string() }).optional().catch(undefined),
+});
+
+const narrated = z.object({ narration: z.string() });
+
+/** What stands on a card beside details and arguments: every unit, the change as a diff, what it rests on, the options. */
+export function cardSections(card: unknown, place: Place): string[] {
+  const parsed = sections.safeParse(card).data;
+  if (parsed === undefined) return [];
+  const { details, units, isEdited, message, preview, preconditions, options, role, definitionChange } = parsed;
+  const title = (text: string): string => place.style.bold(`  ${text}`);
+  // One that a line of the details ends with is shown already, as it is.
+  const more = units.filter((unit) => !details.some((line) => line === unit || line.endsWith(`: ${unit}`)));
+  return [
+    ...(isEdited ? ["", ...paragraph("A person has changed the arguments; below are theirs.", place, 2)] : []),
+    ...(more.length === 0 ? [] : ["", title("Touches"), ...more.flatMap((unit) => paragraph(unit, place, 4, 2))]),
+    ...(message === undefined ? [] : ["", ...paragraph(message, place, 2)]),
+    ...(preview === undefined ? [] : ["", title("Change"), ...diffLines(preview, place)]),
+    ...(preconditions.length === 0
+      ? []
+      : [
+          "",
+          title("As long as these stay as they are"),
+          ...preconditions.flatMap(({ kind, name, hash }) =>
+            paragraph(`${kind} ${name} (${hash.slice(0, 12)})`, place, 4, 2),
+          ),
+        ]),
+    ...(options.length === 0
+      ? []
+      : [
+          "",
+          title(role === undefined ? "Pick one" : `Pick one for ${role}`),
+          ...options.flatMap(({ id, label, detail }) =>
+            paragraph(`${id}  ${label}${detail === undefined ? "" : `, ${detail}`}`, place, 4, 2),
+          ),
+        ]),
+    ...(definitionChange === undefined ? [] : definitionLines(definitionChange, place)),
+  ];
+}
+
+/** What the model said, last, in a box of its own, and as what it is. */
+export function narrationLines(card: unknown, place: Place): string[] {
+  const parsed = narrated.safeParse(card).data;
+  if (parsed === undefined) return [];
+  const { style } = place;
+  return [
+    "",
+    style.dim("  ┌ What the agent says about it. Nobody has checked it"),
+    ...paragraph(parsed.narration, place, 4).map((line) => style.dim(`  │ ${line.trimStart()}`)),
+    style.dim("  └"),
+  ];
+}
+
+function diffLines(preview: string, place: Place): string[] {
+  const { style } = place;
+  return preview.split("\n").flatMap((line) => {
+    const shown = paragraph(line, place, 4, 2);
+    if (line.startsWith("+")) return shown.map(style.green);
+    return line.startsWith("-") ? shown.map(style.red) : shown;
+  });
+}
+
+function definitionLines({ before, after }: { before: string; after: string }, place: Place): string[] {
+  const { style } = place;
+  return [
+    "",
+    style.bold("  The tool is no longer what was agreed to"),
+    style.dim("  It said of itself"),
+    ...paragraph(before, place, 4, 2).map(style.red),
+    style.dim("  It says now"),
+    ...paragraph(after, place, 4, 2).map(style.green),
+  ];
+}

@@ -1,0 +1,112 @@
+import { createHash } from "node:crypto";
+import { type Command, InvalidArgumentError } from "commander";
+import { ask, type Task } from "../client.ts";
+import { CliError } from "../exit.ts";
+import { shortId } from "../find-id.ts";
+import { findTask } from "../find-task.ts";
+import { showReceipt } from "../show/receipt.ts";
+import { momentOf } from "../show/words.ts";
+import { addVerb, type Cli } from "../verb.ts";
+
+const units: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Reads a duration such as 30m, 4h or 2d, in milliseconds. */
+function readDuration(text: string): number {
+  const [, count, unit = ""] = /^([1-9]\d{0,4})([mhd])$/.exec(text) ?? [];
+  const ms = Number(count) * (units[unit] ?? NaN);
+  if (Number.isFinite(ms)) return ms;
+  throw new InvalidArgumentError("expected a duration such as 30m, 4h or 2d.");
+}
+
+/** The verbs about who decides and until when: extend, delegate, delegations, take-back, receipt. */
+export function addApprovalVerbs(tasks: Command): void {
+  addVerb<{ by: number }>(tasks, {
+    usage: "extend <task>",
+    summary: "Give an approval more time before it expires",
+    options: (command) => command.requiredOption("--by <duration>", "by how much, such as 30m, 4h or 2d", readDuration),
+    async run(cli, [given = ""], { by }) {
+      const { id, expiresAt } = await approvalOf(cli, given);
+      if (expiresAt === null)
+        throw new CliError("usage", "This approval has no deadline; it waits until somebody decides.");
+      const until = new Date(new Date(expiresAt).getTime() + by).toISOString();
+      const extended = await ask(cli.client.v1.approvals[":id"].extension.$post({ param: { id }, json: { until } }));
+      if (cli.isJson) return cli.printJson(extended);
+      cli.print([`${cli.terminal.style.green("✔")} waits until ${momentOf(until)}`]);
+    },
+  });
+
+  addVerb<{ for: number; task?: string }>(tasks, {
+    usage: "delegate <user>",
+    summary: "Let somebody decide on your say for a time, where the definitions allow it; <user> is an id",
+    options: (command) =>
+      command
+        .requiredOption("--for <duration>", "for how long, such as 4h or 2d", readDuration)
+        .option("--task <task>", "for the approval of this card alone"),
+    async run(cli, [to = ""], { for: ms, task }) {
+      const approvalId = task === undefined ? {} : { approvalId: (await approvalOf(cli, task)).id };
+      const until = new Date(Date.now() + ms).toISOString();
+      const made = await ask(cli.client.v1.delegations.$post({ json: { to, until, ...approvalId } }));
+      if (cli.isJson) return cli.printJson(made);
+      const { style } = cli.terminal;
+      cli.print([
+        `${style.green("✔")} ${made.to.name} decides on your say until ${momentOf(until)}`,
+        style.dim(`Take it back: ./countersign tasks take-back ${made.id}`),
+      ]);
+    },
+  });
+
+  addVerb(tasks, {
+    usage: "delegations",
+    summary: "Who decides on whose say",
+    async run(cli) {
+      const { delegations } = await ask(cli.client.v1.delegations.$get({ query: { limit: 200 } }));
+      if (cli.isJson) return cli.printJson(delegations);
+      if (delegations.length === 0) return cli.print(["Nobody decides on another's say."]);
+      cli.print(
+        delegations.map(({ id, from, to, approvalId, expiresAt, revokedAt }) => {
+          const what = approvalId === null ? "all" : `approval ${shortId(approvalId)}`;
+          const end = revokedAt === null ? `until ${momentOf(expiresAt)}` : `taken back ${momentOf(revokedAt)}`;
+          return `${id}  ${to.name} on the say of ${from.name}, for ${what}, ${end}`;
+        }),
+      );
+    },
+  });
+
+  addVerb(tasks, {
+    usage: "take-back <delegation>",
+    summary: "Take back a say that was handed over",
+    async run(cli, [id = ""]) {
+      const over = await ask(cli.client.v1.delegations[":id"].$delete({ param: { id } }));
+      if (cli.isJson) return cli.printJson(over);
+      cli.print([`${cli.terminal.style.green("✔")} ${over.to.name} decides no more on the say of ${over.from.name}`]);
+    },
+  });
+
+  addVerb(tasks, {
+    usage: "receipt <task>",
+    summary: "What was shown to whom and what they said of it, checked against the seal; exit code 1 where it differs",
+    async run(cli, [given = ""]) {
+      const { id } = await approvalOf(cli, given);
+      const receipt = await ask(cli.client.v1.approvals[":id"].receipt.$get({ param: { id } }));
+      const hash = createHash("sha256").update(receipt.card).digest("hex");
+      const isSound = receipt.entries.every(
+        ({ details }) => shownIn(details) === undefined || shownIn(details) === hash,
+      );
+      if (cli.isJson) cli.printJson({ ...receipt, isSound });
+      else cli.print(showReceipt(receipt, isSound, cli.terminal));
+      if (!isSound) throw new CliError("error", "The card is not the one that was shown when this was decided.");
+    },
+  });
+}
+
+/** The hash of the card that an entry of the audit says was shown; undefined where it speaks of none. */
+function shownIn(details: string | null): string | undefined {
+  const { cardHash } = JSON.parse(details ?? "{}") as { cardHash?: string };
+  return cardHash;
+}
+
+async function approvalOf(cli: Cli, given: string): Promise<NonNullable<Task["approval"]>> {
+  const { approval, id } = await findTask(cli.client, given);
+  if (approval !== null) return approval;
+  throw new CliError("usage", `This card asks for no approval: ./countersign tasks show ${shortId(id)}`);
+}

@@ -1,0 +1,119 @@
+import { createHash } from "node:crypto";
+import { createReadStream, createWriteStream, openAsBlob } from "node:fs";
+import { rm, stat } from "node:fs/promises";
+import { basename } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { ReadableStream as WebStream } from "node:stream/web";
+import type { Command } from "commander";
+import { ask, type Client, refusalOf } from "../client.ts";
+import { CliError } from "../exit.ts";
+import { findListedId, shortId } from "../find-id.ts";
+import { layTable } from "../terminal/table.ts";
+import { relativeTime } from "../terminal/time.ts";
+import { makeVisible } from "../terminal/visible.ts";
+import { addVerb, type Cli, wholeNumber } from "../verb.ts";
+
+/** `countersign files …` */
+export function addFileVerbs(program: Command): void {
+  const files = program.command("files").description("Files: content that people and agents stored");
+
+  addVerb<{ page?: string; limit: number }>(files, {
+    usage: "ls",
+    summary: "What is stored, newest first",
+    options: (command) =>
+      command
+        .option("--page <id>", "the files of a page")
+        .option("--limit <count>", "how many", wholeNumber(1, 200), 50),
+    async run(cli, _args, { page, limit }) {
+      const query = { limit, ...(page === undefined ? {} : { page }) };
+      const found = await ask(cli.client.v1.files.$get({ query }));
+      if (cli.isJson) return cli.printJson(found.files);
+      if (found.files.length === 0) return cli.print(["No file is stored here."]);
+      const { style, size } = cli.terminal;
+      const rows = found.files.map((file) => [
+        { text: shortId(file.id), paint: style.cyan },
+        { text: makeVisible(file.name), paint: style.bold },
+        { text: `${file.size} bytes`, paint: style.dim },
+        { text: makeVisible(file.createdBy.name), paint: style.dim },
+        { text: relativeTime(file.createdAt), paint: style.dim },
+      ]);
+      cli.print(layTable(rows, 1, size().columns - 1));
+    },
+  });
+
+  addVerb<{ name?: string; type?: string; page?: string }>(files, {
+    usage: "put <path>",
+    summary: "Store a file; the same file again is the same",
+    options: (command) =>
+      command
+        .option("--name <name>", "what it is called; else the file's own name")
+        .option("--type <type>", "its media type, such as image/png")
+        .option("--page <id>", "the page that it belongs to"),
+    async run(cli, [path = ""], { name = basename(path), type, page }) {
+      const hash = await hashFile(path);
+      const body = await openAsBlob(path);
+      const query = { name, ...(page === undefined ? {} : { page }) };
+      const headers = type === undefined ? {} : { headers: { "content-type": type } };
+      const stored = await ask(
+        cli.client.v1.uploads[":hash"].$put({ param: { hash }, query }, { ...headers, init: { body } }),
+      );
+      if (cli.isJson) return cli.printJson(stored);
+      cli.print([
+        `${cli.terminal.style.green("✔")} ${makeVisible(stored.name)} is stored as ${shortId(stored.id)}, ${stored.size} bytes.`,
+        cli.terminal.style.dim(stored.handle),
+      ]);
+    },
+  });
+
+  addVerb(files, {
+    usage: "get <file> <path>",
+    summary: "Write the content of a file to a path that is not there yet, or to standard output for -",
+    run: (cli, [given = "", path = ""]) => getFile(cli, given, path),
+  });
+}
+
+async function getFile(cli: Cli, given: string, path: string): Promise<void> {
+  const id = await findFileId(cli.client, given);
+  const file = await ask(cli.client.v1.files[":id"].$get({ param: { id } }));
+  const response = await cli.client.v1.files[":id"].content.$get({ param: { id } });
+  if (!response.ok) throw refusalOf(response.status, (await response.json()) as object);
+  const digest = createHash("sha256");
+  const content = Readable.fromWeb((response.body ?? new Blob([]).stream()) as WebStream<Uint8Array>);
+  content.on("data", (chunk: Uint8Array) => digest.update(chunk));
+  const isOutput = path === "-";
+  try {
+    if (isOutput) await pipeline(content, process.stdout, { end: false });
+    else await pipeline(content, createWriteStream(path, { flags: "wx" }));
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    if (code === "EEXIST") throw new CliError("conflict", `${path} is there already; nothing was written.`);
+    if (!isOutput) await rm(path, { force: true });
+    throw new CliError("error", `${makeVisible(file.name)} did not arrive whole; nothing was kept.`, { error });
+  }
+  if (`sha256:${digest.digest("hex")}` !== file.handle) {
+    if (!isOutput) await rm(path, { force: true });
+    throw new CliError("error", `What arrived of ${makeVisible(file.name)} is not what its hash says.`);
+  }
+  if (isOutput) return;
+  if (cli.isJson) cli.printJson({ ...file, path });
+  else cli.print([`${cli.terminal.style.green("✔")} ${path} has ${file.size} bytes.`]);
+}
+
+async function findFileId(client: Client, given: string): Promise<string> {
+  return await findListedId("file", given, async (query) => {
+    const { files, nextCursor } = await ask(client.v1.files.$get({ query }));
+    return { ids: files.map(({ id }) => id), nextCursor };
+  });
+}
+
+async function hashFile(path: string): Promise<string> {
+  const isFile = await stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+  if (!isFile) throw new CliError("usage", `${path} is no file that can be read.`);
+  const digest = createHash("sha256");
+  await pipeline(createReadStream(path), digest);
+  return digest.digest("hex");
+}

@@ -1,0 +1,103 @@
+import type { Command } from "commander";
+import { ask, type Client } from "../client.ts";
+import { CliError } from "../exit.ts";
+import { findListedId, shortId } from "../find-id.ts";
+import { layTable } from "../terminal/table.ts";
+import { relativeTime } from "../terminal/time.ts";
+import { makeVisible } from "../terminal/visible.ts";
+import { addVerb, wholeNumber } from "../verb.ts";
+import { addPageFileVerbs } from "./kb-files.ts";
+
+/** `countersign kb …` */
+export function addKnowledgeVerbs(program: Command): void {
+  const kb = program.command("kb").description("The knowledge base: pages, as files too, and their history");
+  addPageFileVerbs(kb);
+
+  addVerb(kb, {
+    usage: "search <words...>",
+    summary: "The ten best hits for some words",
+    async run(cli, words) {
+      const { hits } = await ask(cli.client.v1.search.$get({ query: { q: words.join(" ") } }));
+      if (cli.isJson) return cli.printJson(hits);
+      if (hits.length === 0) return cli.print(["Nothing was found."]);
+      const { style } = cli.terminal;
+      for (const { pageTitle, nodeId, excerpt } of hits) {
+        const text = nodeId === null ? "" : ` ${makeVisible(excerpt.replaceAll(/\s*\n\s*/g, " ⏎ ")).slice(0, 200)}`;
+        cli.print([`${style.cyan(makeVisible(pageTitle))}${text}`]);
+      }
+    },
+  });
+
+  addVerb<{ ids?: boolean }>(kb, {
+    usage: "read <page>",
+    summary: "A page's text, by its title, alias or id",
+    options: (command) => command.option("--ids", "with the ids of its bullets"),
+    async run(cli, [given = ""], { ids }) {
+      const page = await ask(cli.client.v1.pages[":id"].$get({ param: { id: await findPageId(cli.client, given) } }));
+      if (cli.isJson) return cli.printJson(page);
+      const text = ids === true ? page.okf : page.okf.replaceAll(/ ?<!--[0-9a-f-]{36}-->/g, "");
+      cli.terminal.write(cli.terminal.isInteractive ? text.split("\n").map(makeVisible).join("\n") : text);
+    },
+  });
+
+  addVerb<{ limit: number }>(kb, {
+    usage: "history [page]",
+    summary: "What was changed, newest first: of a page, or of all that you may read",
+    options: (command) => command.option("--limit <count>", "how many", wholeNumber(1, 200), 50),
+    async run(cli, [given], { limit }) {
+      const page = given === undefined ? {} : { page: await findPageId(cli.client, given) };
+      const { commands } = await ask(cli.client.v1.commands.$get({ query: { limit, ...page } }));
+      if (cli.isJson) return cli.printJson(commands);
+      if (commands.length === 0) return cli.print(["Nothing was changed yet."]);
+      const { style, size } = cli.terminal;
+      const rows = commands.map((command) => [
+        { text: shortId(command.id), paint: style.cyan },
+        { text: makeVisible(command.pageTitle), paint: style.bold },
+        { text: `${command.kind}${command.undoneBy === null ? "" : " (taken back)"}` },
+        { text: `revision ${command.revision}`, paint: style.dim },
+        {
+          text: `${makeVisible(command.by.name)}${command.runId === null ? "" : `, run ${shortId(command.runId)}`}`,
+          paint: style.dim,
+        },
+        { text: relativeTime(command.at), paint: style.dim },
+      ]);
+      cli.print(layTable(rows, 1, size().columns));
+    },
+  });
+
+  addVerb(kb, {
+    usage: "undo <change>",
+    summary: "Take a change back, where what it changed is still as it left it",
+    async run(cli, [given = ""]) {
+      const id = await findCommandId(cli.client, given);
+      const undone = await ask(cli.client.v1.commands[":id"].undo.$post({ param: { id } }));
+      if (cli.isJson) return cli.printJson(undone);
+      cli.print([
+        `${cli.terminal.style.green("✔")} It is taken back; the page is at revision ${undone.revision}. Undo ${shortId(undone.commandId ?? "")} to have it again.`,
+      ]);
+    },
+  });
+}
+
+async function findPageId(client: Client, given: string): Promise<string> {
+  if (/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(given)) return given;
+  const { pages } = await ask(client.v1.pages.$get({ query: { name: given, limit: 10 } }));
+  const exact = pages.filter(({ title }) => title === given);
+  const [page, ...others] = exact.length > 0 ? exact : pages;
+  if (page === undefined) {
+    throw new CliError(
+      "error",
+      `There is no page ${JSON.stringify(given)}. ./countersign kb search <words> finds pages.`,
+    );
+  }
+  if (others.length === 0) return page.id;
+  const which = [page, ...others].map(({ id, dir }) => `${id} in ${dir === "" ? "the top" : dir}`).join(", ");
+  throw new CliError("usage", `Several pages are called ${JSON.stringify(given)}: ${which}. Name one by its id.`);
+}
+
+async function findCommandId(client: Client, given: string): Promise<string> {
+  return await findListedId("change", given, async (query) => {
+    const { commands, nextCursor } = await ask(client.v1.commands.$get({ query }));
+    return { ids: commands.map(({ id }) => id), nextCursor };
+  });
+}

@@ -1,0 +1,65 @@
+import type { Command } from "commander";
+import type { InferResponseType } from "hono/client";
+import { ask, type Client } from "../client.ts";
+import { shortId } from "../find-id.ts";
+import { type ScopeOptions, scopeOf, withScope } from "../scope.ts";
+import { makeVisible } from "../terminal/visible.ts";
+import { addVerb, type Cli, wholeNumber } from "../verb.ts";
+
+type Suggestions = Extract<InferResponseType<Client["v1"]["suggestions"]["$get"]>, { suggestions: unknown }>;
+type Suggestion = Suggestions["suggestions"][number];
+
+interface SuggestOptions extends ScopeOptions {
+  readonly days: number;
+  readonly least: number;
+}
+
+/** `countersign rules suggest` */
+export function addSuggestVerb(rules: Command): void {
+  addVerb<SuggestOptions>(rules, {
+    usage: "suggest",
+    summary: "Rules that would have saved prompts of the last days, and would have let run nothing that was denied",
+    options: (command) =>
+      withScope(command)
+        .option("--days <count>", "how far back", wholeNumber(1, 90), 7)
+        .option("--least <count>", "how often something must have been approved", wholeNumber(2, 1_000), 3),
+    async run(cli, _args, { days, least, ...options }) {
+      const { scope, id } = await scopeOf(cli.client, options, { scope: "workspace" });
+      const query = { scope, days, least, ...(id === undefined ? {} : { id }) };
+      const found = await ask(cli.client.v1.suggestions.$get({ query }));
+      if (cli.isJson) cli.printJson(found);
+      else cli.print(showSuggestions(found, options, cli));
+    },
+  });
+}
+
+function showSuggestions(
+  { decided, suggestions }: Suggestions,
+  options: ScopeOptions,
+  { terminal: { style } }: Pick<Cli, "terminal">,
+): string[] {
+  if (suggestions.length === 0) return [`Nothing to suggest: people decided ${decided} calls in this time.`];
+  return suggestions.flatMap(({ rule, saved, freed, examples }) => [
+    style.bold(`${saved} prompts less`) + style.dim(`, ${freed} calls would have run unasked`),
+    `  ${commandOf(rule, options)}`,
+    ...examples.map(({ callId, decision, verdict }) =>
+      style.dim(`  ${shortId(callId)} ${decision === "approve" ? "approved" : "denied"} → ${verdict}`),
+    ),
+  ]);
+}
+
+/** What sets the rule, to be pasted into a shell. */
+function commandOf({ target, mode, entries }: Suggestion["rule"], { run, definition }: ScopeOptions): string {
+  const name = target.kind === "everything" ? target.kind : `${target.kind}:${target.name}`;
+  const units = (entries ?? []).flatMap((entry) => (entry.kind === "unit" ? ["--unit", quoted(entry.unit)] : []));
+  const where = [
+    ...(run === undefined ? [] : ["--run", quoted(run)]),
+    ...(definition === undefined ? [] : ["--definition", quoted(definition)]),
+  ];
+  return ["./countersign rules set", quoted(name), mode, ...units, ...where].join(" ");
+}
+
+/** One word of a shell. Quoted so that it stays one whatever is in it; what cannot be seen is made visible, and no longer matches. */
+function quoted(word: string): string {
+  return /^[\w.:/@=-]+$/.test(word) ? word : `'${makeVisible(word).replaceAll("'", String.raw`'\''`)}'`;
+}
