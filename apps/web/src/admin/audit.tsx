@@ -1,0 +1,91 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { Link } from "wouter";
+import { api, ask } from "../api.ts";
+import { ExactLine } from "../parts/exact-text.tsx";
+import { Empty } from "../parts/states.tsx";
+import { Time } from "../parts/time.tsx";
+import { words } from "../words.ts";
+import { TextField } from "../parts/fields.tsx";
+import { Section } from "./section.tsx";
+
+const names = words.admin.audit;
+
+/** What was done, newest first, with its place in the sealed chain. */
+export function Audit() {
+  const [action, setAction] = useState("");
+  const [asked, setAsked] = useState("");
+  const query = useInfiniteQuery({
+    queryKey: ["audit", asked],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam: cursor }) =>
+      ask(
+        api.audit.$get({
+          query: { ...(asked === "" ? {} : { action: asked }), ...(cursor === undefined ? {} : { cursor }) },
+        }),
+      ),
+    getNextPageParam: (page) => page.nextCursor ?? undefined,
+  });
+  return (
+    <Section
+      title={words.admin.sections.audit}
+      lead={names.lead}
+      query={query}
+      action={
+        <a className="button" href="/v1/audit/export" download="audit.jsonl">
+          {names.export}
+        </a>
+      }
+    >
+      {({ pages }) => {
+        const rows = pages.flatMap((page) => page.rows);
+        return (
+          <>
+            <form
+              className="inline-fields"
+              onSubmit={(event) => {
+                event.preventDefault();
+                setAsked(action.trim());
+              }}
+            >
+              <TextField label={names.action} value={action} onChange={setAction} isCode />
+              <button type="submit">{names.filter}</button>
+            </form>
+            {rows.length === 0 && <Empty title={words.admin.none} />}
+            <table className="table">
+              <tbody>
+                {rows.map((row) => (
+                  <tr key={row.id}>
+                    <td>
+                      <code>{row.action}</code>
+                    </td>
+                    <td>
+                      <ExactLine text={row.actorName ?? row.actor} />
+                    </td>
+                    <td>
+                      <Time at={row.at} />
+                    </td>
+                    <td className="fine">{row.seq === null ? names.unsealed : names.seq(row.seq)}</td>
+                    <td className="fine">
+                      {row.runId !== null && <Link href={`/runs/${row.runId}`}>{words.runs.columns.run}</Link>}{" "}
+                      <code>
+                        <ExactLine text={JSON.stringify(row.details)} />
+                      </code>
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+            {query.hasNextPage && (
+              <p className="more">
+                <button type="button" disabled={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+                  {words.admin.older}
+                </button>
+              </p>
+            )}
+          </>
+        );
+      }}
+    </Section>
+  );
+}

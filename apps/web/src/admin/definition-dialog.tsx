@@ -1,0 +1,92 @@
+import { useState } from "react";
+import { api, ask } from "../api.ts";
+import { Dialog } from "../parts/dialog.tsx";
+import { ExactLine } from "../parts/exact-text.tsx";
+import { words } from "../words.ts";
+import { Form, TextField } from "../parts/fields.tsx";
+import { useAct } from "../parts/use-act.ts";
+
+const names = words.admin.definitions;
+
+interface Current {
+  readonly id: string;
+  readonly version: number;
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+
+/** A definition as JSON: first what would change, then the version. On an older version than the current it is refused. */
+export function DefinitionDialog({
+  current,
+  onClose,
+}: {
+  readonly current: Current | undefined;
+  readonly onClose: () => void;
+}) {
+  const [text, setText] = useState(() => JSON.stringify(current?.spec ?? blank, undefined, 2));
+  const spec = parse(text);
+  const send = async (dryRun: "true" | "false") => {
+    const json = { spec: spec ?? {} };
+    return current === undefined
+      ? await ask(api.definitions.$post({ header: {}, query: { dryRun }, json }))
+      : await ask(
+          api.definitions[":id"].versions.$post({
+            param: { id: current.id },
+            header: { "if-match": `"${current.version}"` },
+            query: { dryRun },
+            json,
+          }),
+        );
+  };
+  const look = useAct("definitions", () => send("true"));
+  const save = useAct("definitions", () => send("false"), onClose);
+  return (
+    <Dialog title={current === undefined ? names.new : names.edit} onClose={onClose}>
+      <Form
+        submit={names.save}
+        isBusy={save.isPending || spec === undefined}
+        error={save.error ?? look.error}
+        onSubmit={() => save.mutate(undefined)}
+        onCancel={onClose}
+      >
+        <TextField
+          label={names.spec}
+          value={text}
+          onChange={setText}
+          rows={18}
+          isCode
+          hint={spec === undefined ? words.card.notJson : undefined}
+        />
+        <button type="button" disabled={spec === undefined || look.isPending} onClick={() => look.mutate(undefined)}>
+          {names.look}
+        </button>
+        {look.data !== undefined && (
+          <div role="status">
+            {look.data.changes.length === 0 && <p>{names.unchanged}</p>}
+            <ul className="lines code">
+              {look.data.changes.map((change) => (
+                <li key={change.path}>
+                  <ExactLine text={`${change.path}: ${shown(change.before)} → ${shown(change.after)}`} />
+                </li>
+              ))}
+            </ul>
+          </div>
+        )}
+      </Form>
+    </Dialog>
+  );
+}
+
+const blank = { name: "", model: "", instructions: "", toolset: [] };
+
+const shown = (value: unknown): string => (value === undefined ? "–" : JSON.stringify(value));
+
+function parse(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}

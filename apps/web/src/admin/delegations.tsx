@@ -1,0 +1,55 @@
+import { useQuery } from "@tanstack/react-query";
+import { api, ask } from "../api.ts";
+import { ExactLine } from "../parts/exact-text.tsx";
+import { Time, useNow } from "../parts/time.tsx";
+import { useAct } from "../parts/use-act.ts";
+import { RowActs } from "../parts/row-acts.tsx";
+import { words } from "../words.ts";
+
+const names = words.admin.account;
+
+/** Says that were handed over, and a way to take them back. */
+export function Delegations({ userId, isAdmin }: { readonly userId: string; readonly isAdmin: boolean }) {
+  const now = useNow(60_000);
+  const { data } = useQuery({
+    queryKey: ["delegations"],
+    queryFn: () => ask(api.delegations.$get({ query: { limit: 200 } })),
+  });
+  const revoke = useAct("delegations", (id: string) => ask(api.delegations[":id"].$delete({ param: { id } })));
+  const standing = data?.delegations.filter(
+    ({ revokedAt, expiresAt }) => revokedAt === null && new Date(expiresAt).getTime() > now,
+  );
+  return (
+    <section className="admin-part">
+      <h2>{names.delegations}</h2>
+      {revoke.isError && (
+        <p className="refused" role="alert">
+          {revoke.error.message}
+        </p>
+      )}
+      {standing?.length === 0 && <p className="fine">{names.noDelegations}</p>}
+      <table className="table">
+        <tbody>
+          {standing?.map(({ id, from, to, approvalId, expiresAt }) => (
+            <tr key={id}>
+              <td>
+                <ExactLine text={names.says(from.name, to.name)} />
+              </td>
+              <td className="fine">{approvalId === null ? names.all : names.one}</td>
+              <td className="fine">
+                {names.until} <Time at={expiresAt} />
+              </td>
+              <RowActs>
+                {(isAdmin || from.id === userId || to.id === userId) && (
+                  <button type="button" disabled={revoke.isPending} onClick={() => revoke.mutate(id)}>
+                    {names.takeBack}
+                  </button>
+                )}
+              </RowActs>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

@@ -1,0 +1,128 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { api, ask } from "../api.ts";
+import { Dialog } from "../parts/dialog.tsx";
+import { ExactLine } from "../parts/exact-text.tsx";
+import { words } from "../words.ts";
+import { ChoiceField, Form, TextField } from "../parts/fields.tsx";
+import { Section } from "./section.tsx";
+import { Tokens } from "./tokens.tsx";
+import { RowActs } from "../parts/row-acts.tsx";
+import { useAct } from "../parts/use-act.ts";
+
+const names = words.admin.people;
+const roles = { viewer: "viewer", operator: "operator", approver: "approver", admin: "admin" } as const;
+type Role = keyof typeof roles;
+
+/** The accounts of people and programs, and what they sign in with. */
+export function People() {
+  const query = useQuery({ queryKey: ["users"], queryFn: () => ask(api.users.$get({ query: {} })) });
+  const [isMaking, setMaking] = useState(false);
+  const [link, setLink] = useState<string>();
+  const change = useAct("users", ({ id, ...json }: { id: string; role?: Role; isDisabled?: boolean }) =>
+    ask(api.users[":id"].$patch({ param: { id }, json })),
+  );
+  const invite = useAct(
+    "users",
+    (userId: string) => ask(api["login-links"].$post({ header: {}, json: { userId } })),
+    ({ path }) => setLink(path === null ? undefined : new URL(path, location.origin).href),
+  );
+  return (
+    <>
+      <Section
+        title={words.admin.sections.people}
+        lead={names.lead}
+        query={query}
+        action={
+          <button type="button" className="primary" onClick={() => setMaking(true)}>
+            {names.new}
+          </button>
+        }
+      >
+        {({ users }) => (
+          <>
+            {(change.error ?? invite.error) !== null && (
+              <p className="refused" role="alert">
+                {(change.error ?? invite.error)?.message}
+              </p>
+            )}
+            {link !== undefined && (
+              <p className="told-once" role="status">
+                {names.linkLead} <code>{link}</code>
+              </p>
+            )}
+            <table className="table">
+              <tbody>
+                {users.map((user) => (
+                  <tr key={user.id}>
+                    <td>
+                      <ExactLine text={user.name} /> {user.isService && <span className="fine">{names.isService}</span>}
+                    </td>
+                    <td className="fine">{user.email ?? ""}</td>
+                    <td>
+                      <select
+                        aria-label={`${names.role}: ${user.name}`}
+                        value={user.role}
+                        onChange={(event) => change.mutate({ id: user.id, role: event.target.value as Role })}
+                      >
+                        {Object.keys(roles).map((role) => (
+                          <option key={role}>{role}</option>
+                        ))}
+                      </select>
+                    </td>
+                    <RowActs>
+                      {!user.isService && user.disabledAt === null && (
+                        <button type="button" onClick={() => invite.mutate(user.id)}>
+                          {names.loginLink}
+                        </button>
+                      )}
+                      <button
+                        type="button"
+                        onClick={() => change.mutate({ id: user.id, isDisabled: user.disabledAt === null })}
+                      >
+                        {user.disabledAt === null ? names.disable : names.enable}
+                      </button>
+                    </RowActs>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+            {isMaking && <NewUser onClose={() => setMaking(false)} />}
+          </>
+        )}
+      </Section>
+      <Tokens users={query.data?.users ?? []} />
+    </>
+  );
+}
+
+function NewUser({ onClose }: { readonly onClose: () => void }) {
+  const [name, setName] = useState("");
+  const [email, setEmail] = useState("");
+  const [role, setRole] = useState<Role>("viewer");
+  const [isService, setService] = useState(false);
+  const make = useAct(
+    "users",
+    () => ask(api.users.$post({ header: {}, json: { name, role, isService, ...(email === "" ? {} : { email }) } })),
+    onClose,
+  );
+  return (
+    <Dialog title={names.new} onClose={onClose}>
+      <Form
+        submit={words.admin.save}
+        isBusy={make.isPending}
+        error={make.error}
+        onSubmit={() => make.mutate(undefined)}
+        onCancel={onClose}
+      >
+        <TextField label={names.name} value={name} onChange={setName} isRequired />
+        <ChoiceField label={names.role} value={role} choices={roles} onChange={setRole} />
+        {!isService && <TextField label={names.email} value={email} onChange={setEmail} type="email" />}
+        <label className="check">
+          <input type="checkbox" checked={isService} onChange={(event) => setService(event.target.checked)} />
+          {names.isService}
+        </label>
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,44 @@
+import type { ReactNode } from "react";
+import { Refused } from "../api.ts";
+import { Failure, Waiting } from "../parts/states.tsx";
+import { words } from "../words.ts";
+
+interface Query<T> {
+  readonly data: T | undefined;
+  readonly error: Error | null;
+  refetch(): unknown;
+}
+
+interface Props<T> {
+  readonly title: string;
+  readonly lead: string;
+  readonly action?: ReactNode;
+  readonly query: Query<T>;
+  readonly children: (data: T) => ReactNode;
+}
+
+/** A part of the administration: what it is for, what one may do there, and what there is. */
+export function Section<T>({ title, lead, action, query, children }: Props<T>) {
+  const { data, error } = query;
+  const isNotYours = error instanceof Refused && error.problem.status === 403;
+  return (
+    <section className="admin-section">
+      <div className="page-head">
+        <h1>{title}</h1>
+        {data !== undefined && action}
+      </div>
+      <p className="lead">{lead}</p>
+      {data !== undefined ? (
+        children(data)
+      ) : error === null ? (
+        <Waiting />
+      ) : isNotYours ? (
+        <p className="state">
+          {words.admin.notYours} {error.message}
+        </p>
+      ) : (
+        <Failure error={error} onRetry={() => void query.refetch()} />
+      )}
+    </section>
+  );
+}

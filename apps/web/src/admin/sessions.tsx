@@ -1,0 +1,83 @@
+import { useQuery } from "@tanstack/react-query";
+import { api, ask } from "../api.ts";
+import { ExactLine } from "../parts/exact-text.tsx";
+import { Failure, Waiting } from "../parts/states.tsx";
+import { Time } from "../parts/time.tsx";
+import { useAct } from "../parts/use-act.ts";
+import { RowActs } from "../parts/row-acts.tsx";
+import "../run/standing-badge.css";
+import { words } from "../words.ts";
+
+const names = words.admin.account;
+
+/** What signs in as this person: each can be ended, and all others at once. */
+export function Sessions({ userId, tokenId }: { readonly userId: string; readonly tokenId: string }) {
+  const { data, error, refetch } = useQuery({
+    queryKey: ["tokens", userId],
+    queryFn: () => ask(api.tokens.$get({ query: { user: userId, limit: 200 } })),
+  });
+  const end = useAct("tokens", async (ids: readonly string[]) => {
+    for (const id of ids) await ask(api.tokens[":id"].$delete({ param: { id } }));
+  });
+  const tokens = data?.tokens.filter((token) => token.revokedAt === null) ?? [];
+  const others = tokens.filter((token) => token.kind === "session" && token.id !== tokenId).map((token) => token.id);
+  return (
+    <section className="admin-part">
+      <div className="page-head">
+        <h2>{names.sessions}</h2>
+        {others.length > 0 && (
+          <button type="button" disabled={end.isPending} onClick={() => end.mutate(others)}>
+            {names.elsewhere}
+          </button>
+        )}
+      </div>
+      {end.isError && (
+        <p className="refused" role="alert">
+          {end.error.message}
+        </p>
+      )}
+      {data === undefined ? (
+        error === null ? (
+          <Waiting />
+        ) : (
+          <Failure error={error} onRetry={() => void refetch()} />
+        )
+      ) : (
+        <table className="table">
+          <tbody>
+            {tokens.map((token) => (
+              <tr key={token.id}>
+                <td>
+                  <ExactLine text={token.label} />{" "}
+                  {token.id === tokenId && <span className="standing running">{names.thisOne}</span>}
+                </td>
+                <td className="fine">
+                  {token.lastUsedAt === null ? (
+                    words.admin.people.never
+                  ) : (
+                    <>
+                      {words.admin.people.used} <Time at={token.lastUsedAt} />
+                    </>
+                  )}
+                </td>
+                <RowActs>
+                  {token.id !== tokenId && (
+                    <button
+                      type="button"
+                      className="danger"
+                      disabled={end.isPending}
+                      onClick={() => end.mutate([token.id])}
+                    >
+                      {names.end}
+                      <span className="unseen"> {token.label}</span>
+                    </button>
+                  )}
+                </RowActs>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}

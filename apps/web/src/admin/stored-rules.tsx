@@ -1,0 +1,139 @@
+import { useState } from "react";
+import { api, ask } from "../api.ts";
+import { ExactLine } from "../parts/exact-text.tsx";
+import { RowActs } from "../parts/row-acts.tsx";
+import { Time } from "../parts/time.tsx";
+import { useAct } from "../parts/use-act.ts";
+import { words } from "../words.ts";
+import { RuleDialog } from "./rule-dialog.tsx";
+import type { ToolScope } from "./tool-modes.tsx";
+
+const names = words.admin.rules;
+
+type Layer = Extract<
+  Awaited<ReturnType<Awaited<ReturnType<typeof api.rules.$get>>["json"]>>,
+  { rules: readonly unknown[] }
+>;
+type Rule = Layer["rules"][number];
+type Entry = NonNullable<Rule["entries"]>[number];
+
+/** The rules a scope has of its own: written by people, or left behind by their decisions. */
+export function StoredRules({
+  scope,
+  rules,
+  mayChange,
+}: {
+  readonly scope: ToolScope;
+  readonly rules: readonly Rule[];
+  readonly mayChange: boolean;
+}) {
+  const [writing, setWriting] = useState<Rule | "new">();
+  const revoke = useAct("rules", (rule: Rule) =>
+    ask(api.rules[":id"].$delete({ param: { id: rule.id }, header: { "if-match": `"${rule.version}"` } })),
+  );
+  return (
+    <section className="admin-part">
+      <div className="page-head">
+        <h2>{names.stored}</h2>
+        {mayChange && (
+          <button type="button" onClick={() => setWriting("new")}>
+            {names.new}
+          </button>
+        )}
+      </div>
+      {revoke.isError && (
+        <p className="refused" role="alert">
+          {revoke.error.message}
+        </p>
+      )}
+      {rules.length === 0 && <p className="fine">{words.admin.none}</p>}
+      <table className="table">
+        <tbody>
+          {rules.map((rule) => (
+            <tr key={rule.id}>
+              <td>
+                <code>
+                  <ExactLine text={targetText(rule)} />
+                </code>
+              </td>
+              <td>
+                {names.allModes[rule.mode]}
+                {rule.locked && <span className="fine"> · {names.isLocked}</span>}
+              </td>
+              <td className="fine">
+                <ExactLine text={rule.entries === null ? names.whole : rule.entries.map(entryText).join(", ")} />
+              </td>
+              <td className="fine">
+                {rule.isRemembered && names.remembered} <Time at={rule.updatedAt} />
+                {rule.expiresAt !== null && (
+                  <>
+                    , {names.until} <Time at={rule.expiresAt} />
+                  </>
+                )}
+              </td>
+              {mayChange && (
+                <RowActs>
+                  {!rule.isRemembered && isWritable(rule) && (
+                    <button type="button" onClick={() => setWriting(rule)}>
+                      {names.change}
+                      <span className="unseen"> {targetText(rule)}</span>
+                    </button>
+                  )}
+                  <button
+                    type="button"
+                    className="danger"
+                    disabled={revoke.isPending}
+                    onClick={() => revoke.mutate(rule)}
+                  >
+                    {names.revoke}
+                    <span className="unseen"> {targetText(rule)}</span>
+                  </button>
+                </RowActs>
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {writing !== undefined && (
+        <RuleDialog
+          scope={scope}
+          given={writing === "new" ? undefined : givenOf(writing)}
+          onClose={() => setWriting(undefined)}
+        />
+      )}
+    </section>
+  );
+}
+
+/** The form knows units; a rule with other entries is changed by a document, so that nothing of it is lost. */
+function isWritable({ entries }: Rule): boolean {
+  return entries === null || entries.every((entry) => entry.kind === "unit");
+}
+
+function givenOf(rule: Rule) {
+  return {
+    kind: rule.target.kind,
+    name: "name" in rule.target ? rule.target.name : "",
+    mode: rule.mode,
+    version: rule.version,
+    units: (rule.entries ?? []).flatMap((entry) => (entry.kind === "unit" ? [entry.unit] : [])),
+    isLocked: rule.locked,
+  };
+}
+
+function targetText({ target }: Rule): string {
+  return "name" in target ? `${target.kind} ${target.name}` : target.kind;
+}
+
+function entryText(entry: Entry): string {
+  switch (entry.kind) {
+    case "unit":
+      return entry.unit;
+    case "command":
+      return entry.command;
+    case "pattern":
+      return `/${entry.pattern}/`;
+    case "argument":
+      return `${entry.name}=${entry.value}`;
+  }
+}

@@ -1,0 +1,123 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { api, ask } from "../api.ts";
+import { Dialog } from "../parts/dialog.tsx";
+import { ExactLine } from "../parts/exact-text.tsx";
+import { Time } from "../parts/time.tsx";
+import { words } from "../words.ts";
+import { ChoiceField, Form, TextField } from "../parts/fields.tsx";
+import { RowActs } from "../parts/row-acts.tsx";
+import { useAct } from "../parts/use-act.ts";
+
+const names = words.admin.people;
+
+interface Person {
+  readonly id: string;
+  readonly name: string;
+  readonly isService: boolean;
+}
+
+/** What people and programs authenticate with; a value is shown once, when it is made. */
+export function Tokens({ users }: { readonly users: readonly Person[] }) {
+  const query = useQuery({ queryKey: ["tokens"], queryFn: () => ask(api.tokens.$get({ query: {} })) });
+  const [isMaking, setMaking] = useState(false);
+  const revoke = useAct("tokens", (id: string) => ask(api.tokens[":id"].$delete({ param: { id } })));
+  const tokens = query.data?.tokens.filter((token) => token.revokedAt === null) ?? [];
+  return (
+    <section className="admin-part">
+      <div className="page-head">
+        <h2>{names.tokens}</h2>
+        {users.length > 0 && (
+          <button type="button" onClick={() => setMaking(true)}>
+            {names.newToken}
+          </button>
+        )}
+      </div>
+      {revoke.isError && (
+        <p className="refused" role="alert">
+          {revoke.error.message}
+        </p>
+      )}
+      <table className="table">
+        <tbody>
+          {tokens.map((token) => (
+            <tr key={token.id}>
+              <td>
+                <ExactLine text={token.label} />{" "}
+                {token.kind === "session" && <span className="fine">{names.session}</span>}
+              </td>
+              <td>
+                <ExactLine text={token.user.name} />
+              </td>
+              <td className="fine">{token.mayDecide && names.mayDecide}</td>
+              <td className="fine">
+                {token.lastUsedAt === null ? (
+                  names.never
+                ) : (
+                  <>
+                    {names.used} <Time at={token.lastUsedAt} />
+                  </>
+                )}
+              </td>
+              <RowActs>
+                <button type="button" className="danger" onClick={() => revoke.mutate(token.id)}>
+                  {names.revoke}
+                  <span className="unseen"> {token.label}</span>
+                </button>
+              </RowActs>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {isMaking && <NewToken users={users} onClose={() => setMaking(false)} />}
+    </section>
+  );
+}
+
+function NewToken({ users, onClose }: { readonly users: readonly Person[]; readonly onClose: () => void }) {
+  const [userId, setUserId] = useState(users[0]?.id ?? "");
+  const [label, setLabel] = useState("");
+  const [mayDecide, setMayDecide] = useState(false);
+  const [made, setMade] = useState<string>();
+  const make = useAct(
+    "tokens",
+    () => ask(api.tokens.$post({ header: {}, json: { userId, label, mayDecide } })),
+    ({ token }) => setMade(token ?? undefined),
+  );
+  return (
+    <Dialog title={names.newToken} onClose={onClose}>
+      {made !== undefined ? (
+        <>
+          <p className="told-once">
+            {names.shownOnce} <code>{made}</code>
+          </p>
+          <div className="buttons">
+            <button type="button" onClick={onClose}>
+              {words.keys.close}
+            </button>
+          </div>
+        </>
+      ) : (
+        <Form
+          submit={words.admin.save}
+          isBusy={make.isPending}
+          error={make.error}
+          onSubmit={() => make.mutate(undefined)}
+          onCancel={onClose}
+        >
+          <ChoiceField
+            label={names.name}
+            value={userId}
+            choices={Object.fromEntries(users.map((user) => [user.id, user.name]))}
+            onChange={setUserId}
+          />
+          <TextField label={names.label} value={label} onChange={setLabel} isRequired />
+          <label className="check">
+            <input type="checkbox" checked={mayDecide} onChange={(event) => setMayDecide(event.target.checked)} />
+            {names.mayDecide}
+          </label>
+        </Form>
+      )}
+    </Dialog>
+  );
+}

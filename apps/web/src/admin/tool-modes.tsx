@@ -1,0 +1,124 @@
+import { useQuery } from "@tanstack/react-query";
+import { api, ask } from "../api.ts";
+import { ExactLine } from "../parts/exact-text.tsx";
+import { ModeControl, type SetMode } from "../parts/mode-control.tsx";
+import { RowActs } from "../parts/row-acts.tsx";
+import { Failure, Waiting } from "../parts/states.tsx";
+import { useAct } from "../parts/use-act.ts";
+import { useMe } from "../queries.ts";
+import { words } from "../words.ts";
+import "./admin.css";
+
+/** A place in which tools can be set. */
+export type ToolScope = { readonly scope: "workspace" } | { readonly scope: "definition" | "run"; readonly id: string };
+
+interface Change {
+  readonly kind: "tools" | "families" | "servers";
+  readonly name: string;
+  readonly mode: SetMode;
+}
+
+const names = words.admin.rules;
+
+/** Each tool, family and server with its control: what this scope says itself, and what holds and why where it says nothing. */
+export function ToolModes({ scope }: { readonly scope: ToolScope }) {
+  const me = useMe();
+  const { data, error, refetch } = useQuery({
+    queryKey: ["rules", "tools", scope],
+    queryFn: () => ask(api.policy.tools.$get({ query: scope })),
+  });
+  const layer = useQuery({ queryKey: ["rules", scope], queryFn: () => ask(api.rules.$get({ query: scope })) });
+  const set = useAct("rules", ({ kind, name, mode }: Change) =>
+    ask(api.policy.tools.$patch({ query: scope, json: { [kind]: { [name]: mode } } })),
+  );
+  if (data === undefined)
+    return error === null ? <Waiting /> : <Failure error={error} onRetry={() => void refetch()} />;
+
+  const mayChange = me.data?.mayDecide === true && (scope.scope !== "workspace" || me.data.role === "admin");
+  const groups = [
+    ...grouped("families", "family", [...new Set(data.tools.flatMap((tool) => tool.family ?? []))]),
+    ...grouped("servers", "server", [...new Set(data.tools.flatMap((tool) => tool.server ?? []))]),
+  ];
+  const ownOf = (target: string, name: string) =>
+    layer.data?.rules.find(
+      (rule) =>
+        rule.target.kind === target && "name" in rule.target && rule.target.name === name && rule.entries === null,
+    )?.mode ?? null;
+  const hasOwn =
+    scope.scope === "run" && (data.tools.some((tool) => tool.own !== null) || layer.data?.rules.length !== 0);
+  const control = (
+    kind: Change["kind"],
+    name: string,
+    label: string,
+    value: Parameters<typeof ModeControl>[0]["value"],
+  ) => (
+    <RowActs>
+      <ModeControl
+        name={label}
+        value={value}
+        isDisabled={set.isPending || !mayChange}
+        onChange={(mode) => set.mutate({ kind, name, mode })}
+      />
+    </RowActs>
+  );
+  return (
+    <>
+      {set.isError && (
+        <p className="refused" role="alert">
+          {set.error.message}
+        </p>
+      )}
+      {layer.data !== undefined && hasOwn && (
+        <p className="told-once" role="status">
+          {words.runs.ownTools}
+        </p>
+      )}
+      <table className="table">
+        <thead>
+          <tr>
+            <th scope="col">{names.tool}</th>
+            <th scope="col">{names.holds}</th>
+            <th scope="col">
+              <span className="unseen">{names.set}</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {groups.map(({ kind, target, name }) => (
+            <tr key={`${kind} ${name}`}>
+              <td>
+                {names.groups[kind]}{" "}
+                <code>
+                  <ExactLine text={name} />
+                </code>
+              </td>
+              <td className="fine">–</td>
+              {control(kind, name, `${names.groups[kind]} ${name}`, ownOf(target, name))}
+            </tr>
+          ))}
+          {data.tools.map(({ name, effective, own, isKilled }) => (
+            <tr key={name}>
+              <td>
+                <code>
+                  <ExactLine text={name} />
+                </code>
+              </td>
+              <td className="fine">
+                {isKilled
+                  ? names.killed
+                  : effective === null
+                    ? names.byDial
+                    : names.modeFrom(effective.mode, effective.layer)}
+              </td>
+              {control("tools", name, name, own?.mode ?? null)}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
+  );
+}
+
+function grouped<K extends "families" | "servers">(kind: K, target: string, all: readonly string[]) {
+  return all.map((name) => ({ kind, target, name }));
+}

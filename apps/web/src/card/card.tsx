@@ -1,0 +1,127 @@
+import { type KeyboardEvent, useCallback, useRef } from "react";
+import { Link } from "wouter";
+import type { Task } from "../api.ts";
+import { ExactLine } from "../parts/exact-text.tsx";
+import { ReachContext, useReach } from "../parts/reach.ts";
+import { Time } from "../parts/time.tsx";
+import { words } from "../words.ts";
+import { Afterwards } from "./afterwards.tsx";
+import { CallBody } from "./call-body.tsx";
+import { Decide } from "./decide.tsx";
+import { Facts } from "./facts.tsx";
+import { digitOf, isForCard } from "./keys.ts";
+import { QuestionBody } from "./question-body.tsx";
+import { readCard } from "./read-card.ts";
+import { settlementOf } from "./settlement.ts";
+import { TaskActions } from "./task-actions.tsx";
+import { useArmed } from "./use-armed.ts";
+import { areKeysOn } from "./keys-switch.ts";
+import "./card.css";
+
+/** Where a card is shown: in the queue it is confirmed or dismissed, on the run it is allowed in one of several ways. */
+export type Place = "queue" | "run";
+
+/** What a card's keys do, first to last; Escape does the one that says no. */
+export interface CardActions {
+  readonly inOrder: readonly (() => void)[];
+  readonly refuse: (() => void) | undefined;
+}
+
+/**
+ * A task as a person decides on it: always open, drawn from the server's row alone, and the same wherever it is shown. Once
+ * it is settled it says how, and nothing on it can be pressed.
+ */
+export function Card({
+  task,
+  place,
+  isNew = false,
+  isUnsure = false,
+}: {
+  readonly task: Task;
+  readonly place: Place;
+  readonly isNew?: boolean;
+  /** It is being read how it stands, so there is nothing to press. */
+  readonly isUnsure?: boolean;
+}) {
+  const element = useRef<HTMLElement>(null);
+  const isArmed = useArmed(element);
+  const actions = useRef<CardActions>({ inOrder: [], refuse: undefined });
+  const setActions = useCallback((next: CardActions) => {
+    actions.current = next;
+  }, []);
+  const reach = useReach();
+  const settlement = settlementOf(task);
+  const body = readCard(task.approval?.card);
+  const headingId = `card-${task.id}`;
+
+  /** Does something only where the card has stood still for a moment. */
+  const arm = (act: () => void) => (): void => {
+    if (isArmed()) act();
+  };
+
+  const onKeyDown = (event: KeyboardEvent<HTMLElement>): void => {
+    if (!areKeysOn() || !isForCard(event.nativeEvent, event.currentTarget)) return;
+    const { inOrder, refuse } = actions.current;
+    const act = event.key === "Escape" ? refuse : inOrder[digitOf(event.key) - 1];
+    if (act === undefined) return;
+    event.preventDefault();
+    arm(act)();
+  };
+
+  // As an article of a feed is: its keys decide while it, and nothing inside it, has the focus.
+  const keyboardStop = { tabIndex: 0, onKeyDown };
+
+  return (
+    <article
+      ref={element}
+      className={`card ${task.kind} ${settlement === undefined ? "waits" : "settled"}`}
+      aria-labelledby={headingId}
+      data-task={task.id}
+      data-new={isNew || undefined}
+      {...keyboardStop}
+    >
+      <header className="card-head">
+        <h2 id={headingId}>
+          <ExactLine text={task.approval?.tool ?? task.title} />
+        </h2>
+        <span className="card-kind">{words.card.kinds[task.kind]}</span>
+        <Link className="card-link" href={`/tasks/${task.id}`}>
+          <span className="unseen">{words.card.link}, </span>
+          <Time at={task.createdAt} />
+        </Link>
+      </header>
+
+      <ReachContext value={reach.tell}>
+        {task.approval !== null && <CallBody approval={task.approval} body={body} />}
+        {task.question !== null && <QuestionBody question={task.question} heading={task.title} />}
+      </ReachContext>
+      <Facts task={task} body={body} />
+
+      {settlement === undefined && isUnsure ? (
+        <p className="card-end">{words.loading}</p>
+      ) : settlement === undefined ? (
+        <footer className="card-foot">
+          {task.approval !== null ? (
+            <Decide
+              approval={task.approval}
+              body={body}
+              place={place}
+              isWithinReach={reach.isWhole}
+              arm={arm}
+              onActions={setActions}
+            />
+          ) : (
+            <TaskActions task={task} arm={arm} onActions={setActions} />
+          )}
+        </footer>
+      ) : (
+        <>
+          <p className={`card-end ${task.approval?.status ?? task.status}`} role="status">
+            {settlement.text} <Time at={settlement.at} />
+          </p>
+          {task.approval !== null && <Afterwards approval={task.approval} />}
+        </>
+      )}
+    </article>
+  );
+}

@@ -1,0 +1,176 @@
+import { useEffect, useState } from "react";
+import { type Approval, Refused } from "../api.ts";
+import { layJson } from "../parts/lay-json.ts";
+import { useMe } from "../queries.ts";
+import { words } from "../words.ts";
+import { AlwaysDialog } from "./always-dialog.tsx";
+import type { CardActions, Place } from "./card.tsx";
+import { Options } from "./options.tsx";
+import type { CardBody } from "./read-card.ts";
+import { SayMore } from "./say-more.tsx";
+import { type Said, useDecision } from "./use-decision.ts";
+
+interface Props {
+  readonly approval: Approval;
+  readonly body: CardBody;
+  readonly place: Place;
+  /** All of what is asked for was within a reader's reach; until then nobody agrees to it. */
+  readonly isWithinReach: boolean;
+  readonly arm: (act: () => void) => () => void;
+  /** Told what keys do on this card. */
+  readonly onActions: (actions: CardActions) => void;
+}
+
+/** What can be said of an approval, and by which key. What was typed stays until the server settled the card. */
+export function Decide({ approval, body, place, isWithinReach, arm, onActions }: Props) {
+  const me = useMe();
+  const decision = useDecision(approval);
+  const [typed, setTyped] = useState({ feedback: "", note: "" });
+  const [edited, setEdited] = useState<string>();
+  const [option, setOption] = useState<string>();
+  const [isTogether, setTogether] = useState(false);
+  const [isAlwaysOpen, setAlwaysOpen] = useState(false);
+
+  const isHeld = approval.heldBy !== null;
+  const isBusy = decision.isPending;
+  const isOutcome = approval.kind === "outcome";
+  const needsOption = body.options.length > 0 && option === undefined;
+  const isNotJson = edited !== undefined && !isJson(edited);
+  const mayApprove = isWithinReach && !needsOption && !isNotJson;
+
+  const say = (said: Said) => (): void => {
+    if (isBusy || isHeld) return;
+    const isApproved = said.answer === "approve";
+    if (isYes(said.answer) && !mayApprove) return;
+    decision.mutate({
+      ...said,
+      ...typed,
+      ...(isTogether ? { equal: true } : {}),
+      ...(isApproved && option !== undefined ? { selectedOption: option } : {}),
+      ...(isApproved && edited !== undefined && edited !== layJson(approval.args) ? { editedArgs: edited } : {}),
+    });
+  };
+
+  const allow = say({ answer: "approve" });
+  const allowRun = say({ answer: "approve", remember: { scope: "run" } });
+  const openAlways = (): void => {
+    if (!isBusy && !isHeld && mayApprove) setAlwaysOpen(true);
+  };
+  const deny = say({ answer: "deny" });
+  const outcomes = (["done", "retry", "give_up"] as const).map((answer) => say({ answer }));
+  const choices: readonly Choice[] = isOutcome
+    ? (["done", "retry", "give_up"] as const).map((answer, n) => ({
+        name: words.card.outcome[answer],
+        act: outcomes[n] ?? deny,
+        kind: n === 0 ? "primary" : "plain",
+        isYes: isYes(answer),
+      }))
+    : place === "queue" || edited !== undefined
+      ? [
+          {
+            name: edited === undefined ? words.card.confirm : words.card.approveEdited,
+            act: allow,
+            kind: "primary",
+            isYes: true,
+          },
+          { name: words.card.dismiss, act: deny, kind: "danger", isYes: false },
+        ]
+      : [
+          { name: words.card.allowOnce, act: allow, kind: "primary", isYes: true },
+          { name: words.card.allowRun, act: allowRun, kind: "plain", isYes: true },
+          { name: words.card.always, act: openAlways, kind: "plain", isYes: true },
+          { name: words.card.deny, act: deny, kind: "danger", isYes: false },
+        ];
+
+  useEffect(() => {
+    onActions({ inOrder: choices.map((choice) => choice.act), refuse: isOutcome ? undefined : deny });
+  });
+
+  if (me.data !== undefined && !me.data.mayDecide) return <p className="fine">{words.card.mayNot}</p>;
+  return (
+    <>
+      {body.options.length > 0 && (
+        <Options options={body.options} label={body.role ?? words.card.choose} chosen={option} onChoose={setOption} />
+      )}
+      {edited !== undefined && (
+        <label className="field">
+          <span className="label">{words.card.args}</span>
+          <textarea
+            className="code"
+            rows={Math.min(20, edited.split("\n").length + 1)}
+            spellCheck={false}
+            value={edited}
+            aria-invalid={isNotJson}
+            onChange={(event) => setEdited(event.target.value)}
+          />
+          <span className="fine">{isNotJson ? words.card.notJson : words.card.editHint}</span>
+        </label>
+      )}
+      <SayMore
+        approval={approval}
+        typed={typed}
+        onType={setTyped}
+        isEditing={edited !== undefined}
+        onEdit={() => setEdited(edited === undefined ? layJson(approval.args) : undefined)}
+        isTogether={isTogether}
+        onTogether={setTogether}
+      />
+      {!isWithinReach && (
+        <p className="fine" role="status">
+          {words.card.seeAll}
+        </p>
+      )}
+      {decision.isError && (
+        <p className="refused" role="alert">
+          {decision.error.message}
+          {decision.error instanceof Refused && <span className="fine"> ({decision.error.problem.code})</span>}
+        </p>
+      )}
+      <div className="buttons">
+        {choices.map(({ name, act, kind, isYes: agrees }, n) => (
+          <button
+            key={name}
+            type="button"
+            className={kind}
+            disabled={isBusy || isHeld || (agrees && !mayApprove)}
+            onClick={arm(act)}
+          >
+            {isBusy && n === 0 ? words.card.sending : name} <kbd aria-hidden="true">{n + 1}</kbd>
+          </button>
+        ))}
+      </div>
+      {isAlwaysOpen && (
+        <AlwaysDialog
+          approval={approval}
+          units={body.units}
+          onClose={() => setAlwaysOpen(false)}
+          onChoose={(remember) => {
+            setAlwaysOpen(false);
+            say({ answer: "approve", remember })();
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+interface Choice {
+  readonly name: string;
+  readonly act: () => void;
+  readonly kind: "primary" | "plain" | "danger";
+  readonly isYes: boolean;
+}
+
+/** True of what lets a call run. */
+function isYes(answer: Said["answer"]): boolean {
+  return answer === "approve" || answer === "retry";
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

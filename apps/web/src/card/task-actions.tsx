@@ -1,0 +1,102 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { api, ask, type Task } from "../api.ts";
+import { ExactLine } from "../parts/exact-text.tsx";
+import { words } from "../words.ts";
+import type { CardActions } from "./card.tsx";
+
+interface Props {
+  readonly task: Task;
+  readonly arm: (act: () => void) => () => void;
+  /** Told what keys do on this card. */
+  readonly onActions: (actions: CardActions) => void;
+}
+
+type Said = { readonly kind: "answer"; readonly answer: string } | { readonly kind: "dismiss" | "done" };
+
+/** Answers a question, or closes a plain task. What was typed stays until the server took it. */
+export function TaskActions({ task, arm, onActions }: Props) {
+  const client = useQueryClient();
+  const [typed, setTyped] = useState("");
+  const close = useMutation({
+    mutationFn: (said: Said) => send(task.id, said),
+    onSettled: async () => {
+      await Promise.all(["tasks", "runs"].map((noun) => client.invalidateQueries({ queryKey: [noun] })));
+    },
+  });
+  const options = task.question?.options ?? [];
+  const isHeld = (task.question?.heldBy ?? null) !== null;
+  const isBusy = close.isPending || isHeld;
+  const say = (said: Said) => (): void => {
+    if (!isBusy) close.mutate(said);
+  };
+
+  useEffect(() => {
+    const inOrder =
+      task.question === null ? [say({ kind: "done" })] : options.map((answer) => say({ kind: "answer", answer }));
+    onActions({ inOrder, refuse: say({ kind: "dismiss" }) });
+  });
+
+  return (
+    <>
+      {close.isError && (
+        <p className="refused" role="alert">
+          {close.error.message}
+        </p>
+      )}
+      {task.question === null ? (
+        <div className="buttons">
+          <button type="button" className="primary" disabled={isBusy} onClick={arm(say({ kind: "done" }))}>
+            {words.tasks.done} <kbd aria-hidden="true">1</kbd>
+          </button>
+          <button type="button" disabled={isBusy} onClick={arm(say({ kind: "dismiss" }))}>
+            {words.card.dismiss}
+          </button>
+        </div>
+      ) : (
+        <>
+          {options.length > 0 && (
+            <div className="buttons">
+              {options.map((answer, n) => (
+                <button key={n} type="button" disabled={isBusy} onClick={arm(say({ kind: "answer", answer }))}>
+                  <ExactLine text={answer} /> {n < 9 && <kbd aria-hidden="true">{n + 1}</kbd>}
+                </button>
+              ))}
+            </div>
+          )}
+          <form
+            className="answer"
+            onSubmit={(event) => {
+              event.preventDefault();
+              if (typed.trim() !== "") say({ kind: "answer", answer: typed })();
+            }}
+          >
+            <label className="field">
+              <span className="label">{words.card.freeAnswer}</span>
+              <textarea rows={1} maxLength={20_000} value={typed} onChange={(event) => setTyped(event.target.value)} />
+            </label>
+            <button type="submit" className="primary" disabled={isBusy || typed.trim() === ""}>
+              {words.card.answer}
+            </button>
+            <button type="button" className="quiet" disabled={isBusy} onClick={arm(say({ kind: "dismiss" }))}>
+              {words.card.dismissQuestion}
+            </button>
+          </form>
+        </>
+      )}
+    </>
+  );
+}
+
+async function send(id: string, said: Said): Promise<unknown> {
+  const param = { id };
+  const header = {};
+  switch (said.kind) {
+    case "answer":
+      return await ask(api.tasks[":id"].answer.$post({ param, json: { answer: said.answer } }));
+    case "done":
+      return await ask(api.tasks[":id"].done.$post({ param }));
+    case "dismiss":
+      return await ask(api.tasks[":id"].dismiss.$post({ param, header, json: {} }));
+  }
+}

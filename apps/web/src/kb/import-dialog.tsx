@@ -1,0 +1,67 @@
+import { useState } from "react";
+import { api, ask } from "../api.ts";
+import { Dialog } from "../parts/dialog.tsx";
+import { ExactLine } from "../parts/exact-text.tsx";
+import { Form, TextField } from "../parts/fields.tsx";
+import { useAct } from "../parts/use-act.ts";
+import { useOnceKey } from "../parts/use-once-key.ts";
+import { words } from "../words.ts";
+
+const names = words.kb;
+
+/** Files of this machine as pages; says what came of each. */
+export function ImportDialog({ dir: given, onClose }: { readonly dir: string; readonly onClose: () => void }) {
+  const [dir, setDir] = useState(given);
+  const [files, setFiles] = useState<readonly File[]>([]);
+  const once = useOnceKey();
+  const bring = useAct("pages", async () => {
+    const read = files.map(async (file) => ({ path: file.webkitRelativePath || file.name, text: await file.text() }));
+    const json = { dir: dir.trim(), files: await Promise.all(read) };
+    return await ask(api.import.$post({ header: { "idempotency-key": once.keyOf(json) }, json }));
+  });
+  return (
+    <Dialog title={names.importTitle} onClose={onClose}>
+      {bring.data !== undefined ? (
+        <>
+          <div role="status">
+            <ul className="lines">
+              {bring.data.files.map(({ path, outcome, notes }) => (
+                <li key={path}>
+                  <ExactLine text={names.imported(path, outcome)} />{" "}
+                  <span className="fine">
+                    <ExactLine text={notes.join("; ")} />
+                  </span>
+                </li>
+              ))}
+            </ul>
+          </div>
+          <div className="buttons">
+            <button type="button" onClick={onClose}>
+              {words.keys.close}
+            </button>
+          </div>
+        </>
+      ) : (
+        <Form
+          submit={names.importDo}
+          isBusy={bring.isPending || files.length === 0}
+          error={bring.error}
+          onSubmit={() => bring.mutate(undefined)}
+          onCancel={onClose}
+        >
+          <p>{names.importLead}</p>
+          <label className="field">
+            <span className="label">{names.files}</span>
+            <input
+              type="file"
+              accept=".md,text/markdown"
+              multiple
+              onChange={(event) => setFiles([...(event.target.files ?? [])])}
+            />
+          </label>
+          <TextField label={names.dir} value={dir} onChange={setDir} isCode />
+        </Form>
+      )}
+    </Dialog>
+  );
+}

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { layJson } from "./lay-json.ts";
+
+test("every token stays as it was written, and brackets in strings open nothing", () => {
+  const text = '{"a":[1.50,-0,1e400,{}],"a":"{\\"[,:","b":[]}';
+  expect(layJson(text)).toBe(
+    [
+      "{",
+      '  "a": [',
+      "    1.50,",
+      "    -0,",
+      "    1e400,",
+      "    {}",
+      "  ],",
+      '  "a": "{\\"[,:",',
+      '  "b": []',
+      "}",
+    ].join("\n"),
+  );
+  expect(JSON.parse(layJson(text))).toEqual(JSON.parse(text));
+});
+
+test("a hundred thousand tokens are laid out in time", () => {
+  const text = JSON.stringify(Array.from({ length: 100_000 }, (_, n) => n));
+  const began = performance.now();
+  expect(layJson(text).split("\n")).toHaveLength(100_002);
+  expect(performance.now() - began).toBeLessThan(1_000);
+});
+
+test("what is no JSON comes back as it is, and so does a lone value", () => {
+  for (const text of ["", "{", "not json", '"a  b"', "17", "null"]) expect(layJson(text)).toBe(text);
+});

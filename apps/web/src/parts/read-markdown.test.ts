@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import { isSafe, readMarkdown } from "./read-markdown.ts";
+
+test("UI18: html, images and odd addresses stay the text they are", () => {
+  for (const text of [
+    "<img src=x onerror=alert(1)>",
+    "<script>alert(1)</script>",
+    "![a](https://example.test/a.png)",
+    "[a](javascript:alert(1))",
+    "[a](data:text/html,x)",
+    "[a](JaVaScRiPt:alert`1`)",
+    "[a](//example.test)",
+    "[a](/v1/kill)",
+    "[a](https://user:word@example.test/)",
+    "[a](https://exämple.test/)",
+  ]) {
+    const blocks = readMarkdown(text);
+    const kinds = JSON.stringify(blocks);
+    // An address within an image is a link to click, at most; nothing is loaded.
+    expect(kinds, text).not.toContain('"image"');
+    if (!text.startsWith("!")) expect(blocks, text).toEqual([{ kind: "paragraph", spans: [{ kind: "text", text }] }]);
+  }
+  expect(["http://a.test/", "https://a.test/b?c#d", "mailto:ann@a.test"].every(isSafe)).toBe(true);
+  expect(["javascript:x", "data:x", "vbscript:x", "file:///x", "https:", "https://a b", ""].some(isSafe)).toBe(false);
+});
+
+test("what is read is what is written, no letter less", () => {
+  const text =
+    "# Done\n\nSent **two** letters, see [the list](https://a.test/x) and `rm -rf`.\n\n- one\n- *two*\n\n1. first\n\n```sh\nls <b>\n```\n> so";
+  expect(readMarkdown(text)).toEqual([
+    { kind: "heading", level: 1, spans: [{ kind: "text", text: "Done" }] },
+    {
+      kind: "paragraph",
+      spans: [
+        { kind: "text", text: "Sent " },
+        { kind: "strong", spans: [{ kind: "text", text: "two" }] },
+        { kind: "text", text: " letters, see " },
+        { kind: "link", url: "https://a.test/x", spans: [{ kind: "text", text: "the list" }] },
+        { kind: "text", text: " and " },
+        { kind: "code", text: "rm -rf" },
+        { kind: "text", text: "." },
+      ],
+    },
+    {
+      kind: "list",
+      isOrdered: false,
+      items: [[{ kind: "text", text: "one" }], [{ kind: "emphasis", spans: [{ kind: "text", text: "two" }] }]],
+    },
+    { kind: "list", isOrdered: true, items: [[{ kind: "text", text: "first" }]] },
+    { kind: "code", text: "ls <b>" },
+    { kind: "quote", spans: [{ kind: "text", text: "so" }] },
+  ]);
+});
+
+test("hostile lengths are read in time", () => {
+  const began = performance.now();
+  for (const piece of ["*", "`", "[", "**a", "> ", "- ", "[a](", "![", "https://"]) readMarkdown(piece.repeat(20_000));
+  expect(performance.now() - began).toBeLessThan(5_000);
+});

@@ -1,0 +1,116 @@
+/** What is made of Markdown: nothing else exists, so nothing else can come of what somebody wrote. */
+export type Block =
+  | { readonly kind: "paragraph"; readonly spans: readonly Span[] }
+  | { readonly kind: "heading"; readonly level: number; readonly spans: readonly Span[] }
+  | { readonly kind: "list"; readonly isOrdered: boolean; readonly items: readonly (readonly Span[])[] }
+  | { readonly kind: "quote"; readonly spans: readonly Span[] }
+  | { readonly kind: "code"; readonly text: string };
+
+export type Span =
+  | { readonly kind: "text" | "code"; readonly text: string }
+  | { readonly kind: "strong" | "emphasis"; readonly spans: readonly Span[] }
+  | { readonly kind: "link"; readonly url: string; readonly spans: readonly Span[] };
+
+const fence = /^ {0,3}(`{3,}|~{3,})/;
+const heading = /^ {0,3}(#{1,6}) +(.*?)(?: +#+)? *$/;
+const item = /^ {0,8}(?:([-*+])|\d{1,9}[.)]) +(.*)$/;
+const quote = /^ {0,3}> ?(.*)$/;
+
+/**
+ * Reads a small part of Markdown: paragraphs, headings, lists, quotes, code, emphasis and links to http, https and mailto.
+ * Whatever else stands there, HTML and images among it, stays the text it is.
+ */
+export function readMarkdown(text: string): readonly Block[] {
+  const lines = text.split(/\r\n|\n/);
+  const blocks: Block[] = [];
+  let paragraph: string[] = [];
+  const endParagraph = (): void => {
+    if (paragraph.length > 0) blocks.push({ kind: "paragraph", spans: readSpans(paragraph.join("\n")) });
+    paragraph = [];
+  };
+
+  for (let n = 0; n < lines.length; n += 1) {
+    const line = lines[n] ?? "";
+    const opened = fence.exec(line)?.[1];
+    if (opened !== undefined) {
+      endParagraph();
+      const inside: string[] = [];
+      for (n += 1; n < lines.length && !(lines[n] ?? "").trimStart().startsWith(opened); n += 1)
+        inside.push(lines[n] ?? "");
+      blocks.push({ kind: "code", text: inside.join("\n") });
+      continue;
+    }
+    const [, signs, title] = heading.exec(line) ?? [];
+    if (signs !== undefined) {
+      endParagraph();
+      blocks.push({ kind: "heading", level: signs.length, spans: readSpans(title ?? "") });
+      continue;
+    }
+    const listed = item.exec(line);
+    if (listed !== null) {
+      endParagraph();
+      const isOrdered = listed[1] === undefined;
+      const items: (readonly Span[])[] = [];
+      for (let found: RegExpExecArray | null = listed; found !== null; found = item.exec(lines[n + 1] ?? "")) {
+        if (found !== listed) n += 1;
+        items.push(readSpans(found[2] ?? ""));
+        if ((item.exec(lines[n + 1] ?? "")?.[1] === undefined) !== isOrdered) break;
+      }
+      blocks.push({ kind: "list", isOrdered, items });
+      continue;
+    }
+    const quoted = quote.exec(line);
+    if (quoted !== null) {
+      endParagraph();
+      blocks.push({ kind: "quote", spans: readSpans(quoted[1] ?? "") });
+      continue;
+    }
+    if (line.trim() === "") endParagraph();
+    else paragraph.push(line);
+  }
+  endParagraph();
+  return blocks;
+}
+
+const spans =
+  /(?<code>`+)(?<inCode>[^`]|[^`].*?[^`])\k<code>(?!`)|\*\*(?<strong>\S(?:.*?\S)?)\*\*|(?<![\w*])\*(?<emphasis>\S(?:[^*]*?\S)?)\*(?![\w*])|(?<!!)\[(?<label>[^\]\n]{1,500})\]\((?<url>[^\s()]{1,2000})\)|(?<bare>https?:\/\/[^\s<>"'`)\]]{1,2000})/gs;
+
+/** How deep one emphasis stands in another; what is deeper stays text. */
+const mostDepth = 4;
+
+function readSpans(text: string, depth = 0): readonly Span[] {
+  if (depth > mostDepth) return [{ kind: "text", text }];
+  const found: Span[] = [];
+  let from = 0;
+  for (const match of text.matchAll(spans)) {
+    const span = spanOf(match.groups ?? {}, depth);
+    if (span === undefined) continue;
+    if (match.index > from) found.push({ kind: "text", text: text.slice(from, match.index) });
+    found.push(span);
+    from = match.index + match[0].length;
+  }
+  if (from < text.length) found.push({ kind: "text", text: text.slice(from) });
+  return found;
+}
+
+function spanOf(parts: Readonly<Record<string, string | undefined>>, depth: number): Span | undefined {
+  const { inCode, strong, emphasis, label, url, bare } = parts;
+  if (inCode !== undefined) return { kind: "code", text: inCode };
+  if (strong !== undefined) return { kind: "strong", spans: readSpans(strong, depth + 1) };
+  if (emphasis !== undefined) return { kind: "emphasis", spans: readSpans(emphasis, depth + 1) };
+  const address = url ?? bare ?? "";
+  if (!isSafe(address)) return undefined;
+  const shown = label ?? address;
+  return { kind: "link", url: address, spans: [{ kind: "text", text: shown }] };
+}
+
+/** An address that a browser takes for what it looks like, to somewhere a click may lead. */
+export function isSafe(address: string): boolean {
+  if (!/^(?:https?:\/\/|mailto:)[\x21-\x7e]+$/i.test(address)) return false;
+  try {
+    const { protocol, username } = new URL(address);
+    return ["http:", "https:", "mailto:"].includes(protocol) && username === "";
+  } catch {
+    return false;
+  }
+}

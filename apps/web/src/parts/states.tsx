@@ -1,0 +1,41 @@
+import type { ReactNode } from "react";
+import { NoAnswer, Refused } from "../api.ts";
+import { words } from "../words.ts";
+import "./states.css";
+
+/** Something is on its way. */
+export function Waiting() {
+  return (
+    <p className="state" role="status">
+      {words.loading}
+    </p>
+  );
+}
+
+/** There is nothing, and what that means. */
+export function Empty({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
+  return (
+    <div className="state">
+      <p>
+        <strong>{title}</strong>
+      </p>
+      {children}
+    </div>
+  );
+}
+
+/** It could not be read: why, and a way on. */
+export function Failure({ error, onRetry }: { readonly error: Error; readonly onRetry?: () => void }) {
+  const isKnown = error instanceof Refused || error instanceof NoAnswer;
+  return (
+    <div className="state failure" role="alert">
+      <p>{isKnown ? error.message : String(error)}</p>
+      {error instanceof Refused && <p className="fine">{error.problem.requestId}</p>}
+      {onRetry !== undefined && (
+        <button type="button" onClick={onRetry}>
+          {words.retry}
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,86 @@
+import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
+import { api, ask } from "./api.ts";
+
+/*
+ * What the pages read, by keys that begin with the noun: what the stream says of a run or a task finds them all
+ * (live/use-live.ts).
+ */
+
+/** Who is signed in, and what they may. */
+export function useMe() {
+  return useQuery({ queryKey: ["me"], queryFn: () => ask(api.me.$get()), staleTime: 300_000 });
+}
+
+export const taskStatuses = ["open", "done", "dismissed", "expired", "canceled"] as const;
+
+export type TaskStatus = (typeof taskStatuses)[number];
+
+/** The tasks and cards of a status by pages: open ones oldest first, others newest first. */
+export function useTasks(status: TaskStatus) {
+  return useInfiniteQuery({
+    queryKey: ["tasks", { status }],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam: cursor }) =>
+      ask(api.tasks.$get({ query: { status, ...(cursor === undefined ? {} : { cursor }) } })),
+    getNextPageParam: (page) => page.nextCursor ?? undefined,
+  });
+}
+
+/** The open tasks as far as they are read: the queue, and the number on every page. */
+export function useOpenTasks() {
+  return useTasks("open");
+}
+
+/** One task; a card with what it stands for. */
+export function useTask(id: string) {
+  return useQuery({ queryKey: ["tasks", id], queryFn: () => ask(api.tasks[":id"].$get({ param: { id } })) });
+}
+
+/** Afterwards the browser has no session, and shows where to sign in. */
+export function useSignOut() {
+  return useMutation({
+    mutationFn: (tokenId: string) => ask(api.tokens[":id"].$delete({ param: { id: tokenId } })),
+    onSuccess: () => location.assign("/login"),
+  });
+}
+
+export type RunStatus = NonNullable<Parameters<typeof api.runs.$get>[0]["query"]["status"]>;
+
+/** The runs of a status, or all, newest first, by pages. */
+export function useRuns(status: RunStatus | undefined) {
+  return useInfiniteQuery({
+    queryKey: ["runs", { status }],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam: cursor }) =>
+      ask(
+        api.runs.$get({
+          query: { ...(status === undefined ? {} : { status }), ...(cursor === undefined ? {} : { cursor }) },
+        }),
+      ),
+    getNextPageParam: (page) => page.nextCursor ?? undefined,
+  });
+}
+
+/** The most entries the server gives at once: the latest are at the end, and what waits for a person is among them. */
+const entriesAtOnce = 1_000;
+
+/** A run with all that happened in it, by parts. */
+export function useRunTree(id: string) {
+  return useInfiniteQuery({
+    queryKey: ["runs", id, "tree"],
+    initialPageParam: 0,
+    queryFn: ({ pageParam: after }) =>
+      ask(api.runs[":id"].tree.$get({ param: { id }, query: { after, limit: entriesAtOnce } })),
+    getNextPageParam: (part) => part.nextAfter ?? undefined,
+  });
+}
+
+/** The tools there are, for what a card says of one beside the call itself. */
+export function useTools() {
+  return useQuery({ queryKey: ["tools"], queryFn: () => ask(api.tools.$get()), staleTime: Number.POSITIVE_INFINITY });
+}
+
+/** The agents there are. */
+export function useDefinitions() {
+  return useQuery({ queryKey: ["definitions"], queryFn: () => ask(api.definitions.$get({ query: {} })) });
+}

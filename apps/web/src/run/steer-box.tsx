@@ -1,0 +1,77 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { type KeyboardEvent, useState } from "react";
+import { api, ask, type RunTree } from "../api.ts";
+import { ExactLine } from "../parts/exact-text.tsx";
+import { useOnceKey } from "../parts/use-once-key.ts";
+import { useMe } from "../queries.ts";
+import { words } from "../words.ts";
+
+/** A message into a live run. Enter sends it, unless it ends the composing of a character; Shift with Enter is a new line. */
+export function SteerBox({ run }: { readonly run: RunTree["run"] }) {
+  const me = useMe();
+  const client = useQueryClient();
+  const [message, setMessage] = useState("");
+  const once = useOnceKey();
+  const steer = useMutation({
+    mutationFn: () =>
+      ask(
+        api.runs[":id"].steer.$post({
+          param: { id: run.id },
+          header: { "idempotency-key": once.keyOf(message) },
+          json: { message },
+        }),
+      ),
+    onSuccess: () => {
+      setMessage("");
+      once.spend();
+    },
+    onSettled: () => client.invalidateQueries({ queryKey: ["runs", run.id] }),
+  });
+  const isEmpty = message.trim() === "";
+  const send = (): void => {
+    if (!isEmpty && !steer.isPending) steer.mutate();
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const { nativeEvent } = event;
+    // 229 is what a browser calls a key that an input method took, also just after it is done.
+    const isComposing = nativeEvent.isComposing || nativeEvent.keyCode === 229;
+    if (event.key !== "Enter" || event.shiftKey || isComposing) return;
+    event.preventDefault();
+    send();
+  };
+
+  if (me.data !== undefined && me.data.id !== run.startedBy.id && me.data.role !== "admin") {
+    return (
+      <p className="steer-not fine">
+        <ExactLine text={words.runs.steerMayNot(run.startedBy.name)} />
+      </p>
+    );
+  }
+  return (
+    <form
+      className="steer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+    >
+      {steer.isError && (
+        <p className="refused" role="alert">
+          {steer.error.message}
+        </p>
+      )}
+      <textarea
+        aria-label={words.runs.steer}
+        placeholder={words.runs.steer}
+        rows={1}
+        maxLength={100_000}
+        value={message}
+        onChange={(event) => setMessage(event.target.value)}
+        onKeyDown={onKeyDown}
+      />
+      <button type="submit" className="primary" disabled={isEmpty || steer.isPending}>
+        {words.runs.steerButton}
+      </button>
+    </form>
+  );
+}

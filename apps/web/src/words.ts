@@ -1,0 +1,85 @@
+import { cardWords, settledWords } from "./words/card.ts";
+import { adminWords } from "./words/admin.ts";
+import { kbWords } from "./words/kb.ts";
+import { runWords } from "./words/runs.ts";
+
+/** What the pages say, in one place. Texts of agents, tools and people are never here. */
+export const words = {
+  product: "Countersign",
+  nav: { tasks: "Tasks", runs: "Runs", knowledge: "Knowledge", admin: "Admin" },
+  sections: "Sections",
+  account: "Your account",
+  skip: "Skip to the page",
+  signOut: "Sign out",
+  noSuchPage: "There is no such page.",
+  loading: "Loading…",
+  offline: "The server does not answer. What you see may be old; it is read again as soon as it does.",
+  signedOut: "You are signed out.",
+  signInAgain: "Sign in",
+  polling: "Changes do not come through by themselves; this page asks for them every few seconds.",
+  newVersion: "A new version of these pages is here.",
+  reload: "Reload",
+  retry: "Try again",
+  login: {
+    title: "Sign in",
+    button: "Sign in",
+    through: (provider: string) => `Sign in through ${provider}`,
+    with: "This link signs you in on this browser, once.",
+    without: "Open the link that `npm start` printed, or print a new one:",
+    command: "./countersign login",
+    failed: "The link does not work.",
+  },
+  tasks: {
+    titles: {
+      open: "Waiting for you",
+      done: "Done",
+      dismissed: "Dismissed",
+      expired: "Expired",
+      canceled: "Canceled",
+    },
+    status: "Status",
+    statuses: { open: "Waiting", done: "Done", dismissed: "Dismissed", expired: "Expired", canceled: "Canceled" },
+    more: "Show more",
+    empty: "Nothing waits for you.",
+    emptyHint: "When an agent needs a decision or an answer, its card appears here.",
+    filteredEmpty: "There is no such task.",
+    clearFilter: "Show all",
+    done: "Done",
+    kinds: { "": "Everything", approval: "Permissions", question: "Questions", outcome: "Outcomes", task: "Tasks" },
+    kind: "Kind",
+    settledHere: (count: number) => `${count} settled. Clear`,
+    missing: "There is no such task here.",
+    all: "All tasks",
+    new: "New task…",
+    newTitle: "New task",
+    newLabel: "What is to be done",
+    add: "Add",
+  },
+  runs: runWords,
+  kb: kbWords,
+  admin: adminWords,
+  card: cardWords,
+  settled: settledWords,
+  long: {
+    part: (shown: number, all: number) =>
+      `The first ${shown.toLocaleString("en")} of ${all.toLocaleString("en")} characters.`,
+    whole: (all: number) => `All ${all.toLocaleString("en")} characters.`,
+    more: "Show more",
+    download: "Download all",
+  },
+  keys: {
+    title: "Keys",
+    lead: "On a card that has the focus itself, not something in it:",
+    list: [
+      ["1 – 4", "the card's buttons, first to last"],
+      ["Escape", "the one that says no"],
+    ],
+    anywhere: "Anywhere but in a text:",
+    moves: [
+      ["J / K", "the next card, the one before"],
+      ["?", "this list"],
+    ],
+    areOn: "Keys decide in this browser",
+    close: "Close",
+  },
+} as const;

@@ -1,0 +1,254 @@
+import { killScope } from "@countersign/engine/commits/kill-scope.ts";
+import { liftScope } from "@countersign/engine/commits/lift-scope.ts";
+import { cancelRun } from "@countersign/engine/commits/cancel-run.ts";
+import { commitWithin } from "@countersign/engine/commit.ts";
+import { moveDeadlines } from "@countersign/engine/testing/fixtures.ts";
+import { expect, test } from "vitest";
+import { decisionOf, givenCard, standing } from "./cards.ts";
+import { expectAccessible, givenStage, keepPicture, soon } from "./stage.ts";
+
+const stage = await givenStage();
+const { sql, world } = stage;
+
+test("UI01, UI04: keys decide only with the focus on the card itself, alone and pressed once", async () => {
+  const { taskId, approvalId } = await givenCard(sql, world);
+  const page = await stage.signIn("approver");
+  const card = await standing(page, taskId);
+  await card.getByText("Add words…").click();
+  const words = card.getByLabel("To the agent");
+  await words.pressSequentially("1 4 y \n");
+  expect(await words.inputValue()).toBe("1 4 y \n");
+  await standing(page, taskId);
+  for (const key of ["Control+1", "Alt+1", "Meta+1", "Shift+1", "Control+2", "Alt+2"]) {
+    await card.focus();
+    await page.keyboard.press(key);
+  }
+  // Held down, or part of composing a character.
+  for (const init of [{ repeat: true }, { isComposing: true }, { keyCode: 229 }]) {
+    await card.evaluate((element, given) => {
+      element.dispatchEvent(new KeyboardEvent("keydown", { key: "1", bubbles: true, cancelable: true, ...given }));
+    }, init);
+  }
+  // With the focus within the card, or on nothing.
+  for (const place of [card.getByRole("link").first(), page.locator("body")]) {
+    await place.focus();
+    await page.keyboard.press("1");
+    await page.keyboard.press("2");
+  }
+  expect(await decisionOf(sql, approvalId)).toMatchObject({ status: "pending" });
+  await card.focus();
+  await page.keyboard.press("1");
+  await card.getByText(/Approved by/).waitFor();
+  expect(await decisionOf(sql, approvalId)).toMatchObject({ status: "approved", feedback: "1 4 y \n" });
+  await page.context().close();
+});
+
+test("keys do nothing until a card has stood for half a second, nor while they are turned off", async () => {
+  const page = await stage.signIn("approver");
+  await page.clock.install();
+  const { taskId, approvalId } = await givenCard(sql, world);
+  const card = page.locator(`[data-task="${taskId}"]`);
+  await page.goto(`${stage.url}/tasks/${taskId}`);
+  await card.waitFor();
+  await card.focus();
+  await page.keyboard.press("1");
+  await page.keyboard.press("Escape");
+  expect(await decisionOf(sql, approvalId)).toMatchObject({ status: "pending" });
+  await page.clock.runFor(600);
+  await page.keyboard.press("?");
+  await page.getByLabel("Keys decide in this browser").uncheck();
+  await expectAccessible(page);
+  await page.keyboard.press("Escape");
+  await card.focus();
+  await page.clock.runFor(600);
+  await page.keyboard.press("1");
+  await page.keyboard.press("Escape");
+  await page.evaluate(() => localStorage.removeItem("countersign.keys"));
+  expect(await decisionOf(sql, approvalId)).toMatchObject({ status: "pending" });
+  await page.keyboard.press("4");
+  await card.getByText("Denied by Abe Approver").waitFor();
+  await page.context().close();
+});
+
+test("UI03: Escape in a menu, a dialog or a text closes only that; on the card it denies", async () => {
+  const { taskId, approvalId } = await givenCard(sql, world);
+  const page = await stage.signIn("approver");
+  await page.goto(`${stage.url}/tasks/${taskId}`);
+  const card = await standing(page, taskId);
+  await card.getByRole("button", { name: "Always allow…" }).click();
+  await page.getByRole("dialog").waitFor();
+  await expectAccessible(page);
+  await keepPicture(page, "always-dialog");
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  await card.getByText("Add words…").click();
+  await card.getByLabel("Private note").press("Escape");
+  await page.goto(`${stage.url}/kb`);
+  await page.getByRole("searchbox").press("Escape");
+  await page.goBack();
+  await standing(page, taskId);
+  expect(await decisionOf(sql, approvalId)).toMatchObject({ status: "pending" });
+  await card.focus();
+  await page.keyboard.press("Escape");
+  await card.getByText("Denied by Abe Approver").waitFor();
+  expect(await decisionOf(sql, approvalId)).toMatchObject({ status: "denied" });
+  await page.context().close();
+});
+
+test("UI06: a card that stood open for long is decided after a reload; one that closed meanwhile says why", async () => {
+  const open = await givenCard(sql, world);
+  const closed = await givenCard(sql, world);
+  const page = await stage.signIn("approver");
+  await standing(page, open.taskId);
+  await page.clock.install();
+  await page.reload();
+  const card = page.locator(`[data-task="${open.taskId}"]`);
+  await card.waitFor();
+  await page.clock.runFor(5 * 60_000);
+  await card.getByRole("button", { name: "Confirm" }).click();
+  await card.getByText("Approved by Abe Approver").waitFor();
+  expect(await decisionOf(sql, open.approvalId)).toMatchObject({ status: "approved" });
+
+  await page.goto(`${stage.url}/tasks/${closed.taskId}`);
+  await moveDeadlines(sql, closed.runId, 1);
+  const { workspaceId, admin } = world;
+  await commitWithin(sql, cancelRun, {
+    runId: closed.runId,
+    workspaceId,
+    userId: admin,
+    reason: "not needed any more",
+  });
+  await page.reload();
+  await page.getByText("Canceled").waitFor();
+  expect(await page.locator(".card").getByRole("button").count()).toBe(0);
+  await page.context().close();
+});
+
+test("UI09: a run that ends closes its card, also for who only comes back after a restart", async () => {
+  const { taskId, approvalId, runId } = await givenCard(sql, world);
+  const page = await stage.signIn("approver");
+  const card = await standing(page, taskId);
+  const count = async () => Number((await page.title()).match(/\d+/)?.[0] ?? 0);
+  await soon(count).toBeGreaterThan(0);
+  const before = await count();
+  await stage.stopServer();
+  const { workspaceId, admin } = world;
+  await commitWithin(sql, cancelRun, { runId, workspaceId, userId: admin, reason: "killed" });
+  // The card still stands, and what is said of it does not reach anybody.
+  await card.getByRole("button", { name: "Confirm" }).click();
+  await page.getByText("The server does not answer").first().waitFor();
+  await keepPicture(page, "queue-offline");
+  await expectAccessible(page);
+  await stage.startServer();
+  await card.getByText("Canceled").waitFor({ timeout: 20_000 });
+  expect(await card.getByRole("button").count()).toBe(0);
+  await soon(count).toBe(before - 1);
+  expect(await decisionOf(sql, approvalId)).toMatchObject({ status: "canceled", answer: null });
+  await page.context().close();
+});
+
+test("UI08: only a final answer settles the card; after every other it stands as before, with what was typed", async () => {
+  const { taskId, approvalId } = await givenCard(sql, world);
+  const page = await stage.signIn("approver");
+  const card = await standing(page, taskId);
+  await card.getByText("Add words…").click();
+  const words = card.getByLabel("To the agent");
+  await words.fill("not like this");
+  const problem = (status: number, code: string) => ({
+    status,
+    contentType: "application/problem+json",
+    body: JSON.stringify({ code, title: code, detail: `It was answered ${code}.`, status, requestId: "r1" }),
+  });
+  const answers = [
+    problem(409, "in_flight"),
+    problem(412, "stale"),
+    problem(500, "internal"),
+    "lost",
+    "no json",
+  ] as const;
+  for (const answer of answers) {
+    await page.route("**/decision", async (route) => {
+      if (answer === "lost") await route.abort();
+      else if (answer === "no json") await route.fulfill({ status: 502, body: "<html>Bad gateway</html>" });
+      else await route.fulfill(answer);
+    });
+    await standing(page, taskId);
+    await card.getByRole("button", { name: "Dismiss" }).click();
+    await card.getByRole("alert").waitFor({ timeout: 20_000 });
+    expect(await words.inputValue()).toBe("not like this");
+    await soon(() => card.getByRole("button", { name: "Dismiss" }).isEnabled()).toBe(true);
+    await page.unroute("**/decision");
+  }
+  await expectAccessible(page);
+  await keepPicture(page, "queue-refused");
+  expect(await decisionOf(sql, approvalId)).toMatchObject({ status: "pending", feedback: null });
+
+  // Somebody else was faster, and this page has not heard of it.
+  await standing(page, taskId);
+  await page.route("**/decision", async (route) => {
+    await sql`select 1`;
+    const other = await stage.signIn("otherApprover");
+    await other.unroute("**/decision");
+    const theirs = await standing(other, taskId);
+    await theirs.getByRole("button", { name: "Confirm" }).click();
+    await theirs.getByText("Approved by Ann Approver").waitFor();
+    await other.context().close();
+    await route.continue();
+  });
+  await card.getByRole("button", { name: "Dismiss" }).click();
+  await card.getByText("Approved by Ann Approver").waitFor();
+  expect(await card.getByRole("button").count()).toBe(0);
+  await page.context().close();
+});
+
+test("a kill switch holds a card: it says so, and nothing on it can be pressed", async () => {
+  const { taskId, approvalId } = await givenCard(sql, world);
+  const page = await stage.signIn("approver");
+  const card = await standing(page, taskId);
+  const { workspaceId, admin } = world;
+  await killScope(sql, { scope: "workspace", scopeId: workspaceId, workspaceId }, admin, "stop everything");
+  await card.getByText("A kill switch (workspace) holds this run").waitFor();
+  expect(await card.getByRole("button", { name: "Confirm" }).isDisabled()).toBe(true);
+  await card.focus();
+  await page.keyboard.press("1");
+  await page.keyboard.press("Escape");
+  await keepPicture(page, "queue-held");
+  await expectAccessible(page);
+  expect(await decisionOf(sql, approvalId)).toMatchObject({ status: "pending" });
+  await liftScope(sql, { scope: "workspace", scopeId: workspaceId, workspaceId }, admin);
+  await card.getByText("A kill switch (workspace) holds this run").waitFor({ state: "detached" });
+  expect(await card.getByRole("button", { name: "Confirm" }).isEnabled()).toBe(true);
+  await page.context().close();
+});
+
+test("an approver gives a card more time and hands it over; who was named decides on their say", async () => {
+  const { taskId, approvalId, runId } = await givenCard(sql, world, { expiresMs: 60_000 });
+  await sql`update definition_versions set spec = ${JSON.stringify({
+    name: "agent",
+    model: "scripted",
+    toolset: ["mail.send", "human.ask"],
+    approvers: { delegation: "allow" },
+  })}::text::json where definition_id = ${world.definitionId}`;
+  const page = await stage.signIn("admin");
+  await page.goto(`${stage.url}/tasks/${taskId}`);
+  const card = await standing(page, taskId);
+  await card.getByText("Add words…").click();
+  await card.getByRole("button", { name: "More time…" }).click();
+  await page.getByLabel("It expires no earlier than:").selectOption("in a week");
+  await expectAccessible(page);
+  await page.getByRole("button", { name: "More time to decide" }).click();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  const [extended] = await sql`
+    select expires_at > clock_timestamp() + interval '6 days' as "isLater" from approvals where run_id = ${runId}`;
+  expect(extended).toEqual({ isLater: true });
+  await card.getByRole("button", { name: "Hand over…" }).click();
+  await page.getByLabel("Who").selectOption("Ann Approver");
+  await expectAccessible(page);
+  await page.getByRole("button", { name: "Hand over", exact: true }).click();
+  const answer = page.getByRole("dialog").locator('[role="status"], [role="alert"]');
+  await answer.waitFor();
+  await keepPicture(page, "hand-over");
+  await page.keyboard.press("Escape");
+  expect(await decisionOf(sql, approvalId)).toMatchObject({ status: "pending" });
+  await page.context().close();
+});

@@ -1,0 +1,134 @@
+import { commitWithin } from "@countersign/engine/commit.ts";
+import { recordTurn } from "@countersign/engine/commits/record-turn.ts";
+import { aQuestionCall, aTurn, claimRun, givenRun } from "@countersign/engine/testing/fixtures.ts";
+import { defineTool } from "@countersign/engine/tool.ts";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { givenCard, standing } from "./cards.ts";
+import { expectAccessible, expectClean, givenStage, hostile, keepPicture, soon } from "./stage.ts";
+
+const stage = await givenStage();
+const { sql, world } = stage;
+
+/** What a reader must see of the hostile text, wherever it stands. */
+const seen = '<img src=x onerror="window.hacked=1">';
+
+test("hostile texts of agents, tools and people are text in every place that shows one", async () => {
+  await sql`update users set name = ${hostile} where id = ${world.operator}`;
+  await sql`update definitions set name = ${hostile} where id = ${world.definitionId}`;
+  const runId = await givenRun(sql, world, { title: hostile, input: JSON.stringify(hostile) });
+  const hold = await claimRun(sql, runId);
+  const question = aQuestionCall({ options: [hostile, "the other"] });
+  if (question.next.kind !== "question") throw new Error("the call asks no question");
+  const asked = {
+    ...question,
+    next: {
+      ...question.next,
+      card: { ...question.next.card, title: hostile },
+      question: { ...question.next.question, question: `${hostile} asked`, context: hostile },
+    },
+  };
+  await commitWithin(
+    sql,
+    recordTurn,
+    aTurn(hold, { content: JSON.stringify([{ type: "text", text: hostile }]), calls: [asked] }),
+  );
+  const card = await givenCard(sql, world, {
+    tool: hostile,
+    title: hostile,
+    args: JSON.stringify({ [hostile]: hostile, text: `${hostile}\nsecond line` }),
+    body: {
+      details: [hostile],
+      units: [hostile],
+      message: hostile,
+      preview: `-${hostile}\n+${hostile}`,
+      narration: hostile,
+      known: hostile,
+      options: [{ id: "one", label: hostile, detail: hostile }],
+      role: hostile,
+      preconditions: [{ kind: hostile, name: hostile, hash: hostile }],
+      requires: [hostile],
+      [hostile]: hostile,
+    },
+  });
+
+  const page = await stage.signIn("approver");
+  for (const path of ["/tasks", `/tasks/${card.taskId}`, "/runs", `/runs/${runId}`, `/runs/${card.runId}`]) {
+    await page.goto(`${stage.url}${path}`);
+    await page.getByText(seen).first().waitFor();
+    await expectClean(page);
+    await expectAccessible(page);
+  }
+  await page.goto(`${stage.url}/tasks/${card.taskId}`);
+  const element = await standing(page, card.taskId);
+  await keepPicture(page, "hostile-card");
+  await element.getByRole("radio").check();
+  await element.getByText("Add words…").click();
+  await element.getByLabel("To the agent").fill(hostile);
+  await element.getByLabel("Private note").fill(hostile);
+  await standing(page, card.taskId);
+  await element.getByRole("button", { name: "Deny" }).click();
+  await element.getByText("Denied by Abe Approver").waitFor();
+  expect((await element.innerText()).split(seen).length).toBeGreaterThan(12);
+  await element.getByText("Receipt", { exact: true }).click();
+  await element.getByText("approval.decided").waitFor();
+  await expectClean(page);
+
+  await page.goto(`${stage.url}/runs/${runId}`);
+  const answer = page.locator(".card.question");
+  await answer.getByLabel("Your answer").fill(hostile);
+  await answer.getByRole("button", { name: "Answer", exact: true }).click();
+  await answer.getByText("Answered by").waitFor();
+  await expectClean(page);
+
+  const admin = await stage.signIn("admin");
+  for (const section of ["definitions", "rules", "people", "audit"]) {
+    await admin.goto(`${stage.url}/admin/${section}`);
+    await admin.getByRole("heading", { level: 1 }).waitFor();
+    await admin.getByText("Loading…").first().waitFor({ state: "detached" });
+    await expectClean(admin);
+  }
+  await page.context().close();
+  await admin.context().close();
+}, 120_000);
+
+const big = defineTool({
+  name: "box.dump",
+  description: "Says a lot",
+  schema: z.object({}),
+  effect: "read-only",
+  needsApproval: false,
+  execute: () => Promise.resolve({ kind: "done", content: "0123456789abcdef".repeat(1_310_720) }),
+});
+
+test("a result of 20 MB is shown as far as it goes, says so, and leaves the page quick", async () => {
+  await sql`update definitions set name = 'agent' where id = ${world.definitionId}`;
+  await sql`update definition_versions set spec = ${JSON.stringify({
+    name: "agent",
+    model: "scripted",
+    toolset: ["box.dump"],
+  })}::text::json where definition_id = ${world.definitionId}`;
+  stage.startWorker([big], ({ results }) =>
+    results.length === 0 ? { use: [{ tool: "box.dump", args: {} }] } : { say: "done" },
+  );
+  const runId = await givenRun(sql, world);
+  await soon(async () => (await sql`select status from runs where id = ${runId}`)[0]?.["status"]).toBe("completed");
+  const page = await stage.signIn("viewer");
+  await page.goto(`${stage.url}/runs/${runId}`);
+  const summary = page.locator(".call-node summary").first();
+  await summary.waitFor();
+  const tookMs = await summary.evaluate(async (element) => {
+    const began = performance.now();
+    (element as HTMLElement).click();
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    return performance.now() - began;
+  });
+  console.log(`Opening a step with a result of 20 MB took ${Math.round(tookMs)} ms.`);
+  expect(tookMs).toBeLessThan(1_000);
+  await page.getByText(/^The first 20,000 of /).waitFor();
+  await page.getByText("The rest is kept as").waitFor();
+  await page.getByRole("button", { name: "Show more" }).click();
+  await page.getByText("[truncated: 32768 of 20971520 bytes are shown").waitFor();
+  await expectAccessible(page);
+  await page.context().close();
+}, 60_000);

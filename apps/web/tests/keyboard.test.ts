@@ -1,0 +1,131 @@
+import { givenRun } from "@countersign/engine/testing/fixtures.ts";
+import { defineTool } from "@countersign/engine/tool.ts";
+import { createLoginLink } from "@countersign/server/sessions.ts";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { standing } from "./cards.ts";
+import { givenStage, soon } from "./stage.ts";
+
+const stage = await givenStage();
+const { sql, world } = stage;
+
+const sent: unknown[] = [];
+
+const send = defineTool({
+  name: "mail.send",
+  description: "Sends a mail",
+  schema: z.object({ to: z.array(z.string()), subject: z.string(), text: z.string() }),
+  effect: "once",
+  needsApproval: true,
+  units: ({ to }) => to,
+  execute: (args) => {
+    sent.push(args);
+    return Promise.resolve({ kind: "done", content: "sent" });
+  },
+});
+
+/** Presses Tab until something of this name has the focus. */
+async function tabTo(page: Page, name: RegExp, most = 80): Promise<void> {
+  for (let presses = 0; presses < most; presses += 1) {
+    await page.keyboard.press("Tab");
+    const found = await page.evaluate(() => {
+      const element = document.activeElement;
+      if (element === null) return "";
+      const labels =
+        element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement
+          ? [...(element.labels ?? [])]
+          : [];
+      return [element.getAttribute("aria-label"), ...labels.map((label) => label.textContent), element.textContent]
+        .filter(Boolean)
+        .join(" | ");
+    });
+    if (name.test(found)) return;
+  }
+  throw new Error(`${most} presses of Tab did not reach ${name.source}`);
+}
+
+test("with the keyboard alone: sign in, find the card, read it, approve it changed, remember a rule, steer, cancel, sign out", async () => {
+  await sql`update definition_versions set spec = ${JSON.stringify({
+    name: "agent",
+    model: "scripted",
+    toolset: ["mail.send", "human.ask"],
+  })}::text::json where definition_id = ${world.definitionId}`;
+  stage.startWorker([send], ({ results }) =>
+    results.length < 3
+      ? {
+          use: [
+            { tool: "mail.send", args: { to: [`ann${results.length}@example.test`], subject: "Hi", text: "Hello" } },
+          ],
+        }
+      : { say: "done" },
+  );
+  const runId = await givenRun(sql, world, { startedBy: world.admin });
+  const page = await (await stage.browser.newContext({ viewport: { width: 1280, height: 900 } })).newPage();
+  const { path } = await createLoginLink(sql, { workspaceId: world.workspaceId, userId: world.admin, mayDecide: true });
+  await page.goto(`${stage.url}${path}`);
+  await tabTo(page, /^Sign in$/);
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/tasks");
+
+  // The first call: approved with other arguments.
+  const card = page.locator(".card.waits");
+  await card.waitFor();
+  await page.keyboard.press("j");
+  const taskId = (await card.getAttribute("data-task")) ?? "";
+  expect(await card.evaluate((element) => element === document.activeElement)).toBe(true);
+  await tabTo(page, /Add words/);
+  await page.keyboard.press("Enter");
+  await tabTo(page, /Change the arguments/);
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Shift+Tab");
+  for (let presses = 0; presses < 12; presses += 1) {
+    if (await page.evaluate(() => document.activeElement?.matches("textarea.code"))) break;
+    await page.keyboard.press("Shift+Tab");
+  }
+  await page.keyboard.press("ControlOrMeta+a");
+  await page.keyboard.insertText('{"to":["bob@example.test"],"subject":"Hi","text":"Hello"}');
+  await standing(page, taskId);
+  await tabTo(page, /Allow once, as changed|Approve/);
+  await page.keyboard.press("Enter");
+  await page.locator(`[data-task="${taskId}"].settled`).waitFor();
+  await soon(() => sent.length).toBe(1);
+  expect(sent[0]).toEqual({ to: ["bob@example.test"], subject: "Hi", text: "Hello" });
+
+  // The second: from the run, allowed always.
+  await page.goto(`${stage.url}/runs/${runId}`);
+  await card.waitFor();
+  await page.keyboard.press("j");
+  await standing(page, (await card.getAttribute("data-task")) ?? "");
+  await page.keyboard.press("3");
+  await page.getByRole("dialog").waitFor();
+  await tabTo(page, /Allow, and remember/);
+  await page.keyboard.press("Enter");
+  await soon(async () => (await sql`select from rules where is_remembered`).length).toBe(1);
+
+  // The third waits; steer the run, then cancel it.
+  await soon(() => sent.length).toBe(2);
+  await card.waitFor();
+  await tabTo(page, /Steer this run/, 200);
+  await page.keyboard.type("never mind");
+  await page.keyboard.press("Enter");
+  await page.locator(".steers").getByText("queued").waitFor();
+  await page.keyboard.press("Home");
+  for (let presses = 0; presses < 80; presses += 1) {
+    await page.keyboard.press("Shift+Tab");
+    if (await page.evaluate(() => document.activeElement?.textContent === "Cancel the run…")) break;
+  }
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog").waitFor();
+  await tabTo(page, /^Cancel the run$/);
+  await page.keyboard.press("Enter");
+  await page.getByText("canceled", { exact: true }).first().waitFor();
+  const [run] = await sql`select status from runs where id = ${runId}`;
+  expect(run).toEqual({ status: "canceled" });
+  await page.keyboard.press("Home");
+  await page.goto(`${stage.url}/tasks`);
+  await tabTo(page, /^Sign out$/);
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/login");
+  await page.context().close();
+}, 120_000);

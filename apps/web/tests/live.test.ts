@@ -1,0 +1,163 @@
+import { afterAll, expect, test } from "vitest";
+import { cardOf, givenCard, standing } from "./cards.ts";
+import { startHoldingProxy } from "./front.ts";
+import { expectAccessible, givenStage, keepPicture, phone, soon } from "./stage.ts";
+
+const stage = await givenStage();
+const { sql, world } = stage;
+const holding = await startHoldingProxy(stage.url);
+afterAll(() => holding.stop());
+
+test("UI24: eight tabs of one browser on HTTP/1.1 all load, answer at once, and hold one stream", async () => {
+  const first = await stage.signIn("operator", phone);
+  const tabs = await Promise.all(
+    Array.from({ length: 7 }, async () => {
+      const tab = await first.context().newPage();
+      await tab.goto(`${stage.url}/tasks`);
+      await tab.getByText("Nothing waits for you.").waitFor();
+      return tab;
+    }),
+  );
+  await soon(() => stage.watching()).toBe(1);
+  for (const tab of [first, ...tabs]) {
+    const answer = await tab.evaluate(async () => (await fetch("/v1/me")).status);
+    expect(answer).toBe(200);
+  }
+  expect(stage.watching()).toBe(1);
+  // All of them hear what comes.
+  const { taskId } = await givenCard(sql, world);
+  for (const tab of [first, ...tabs]) await cardOf(tab, taskId).waitFor();
+  await first.context().close();
+  await soon(() => stage.watching()).toBe(0);
+});
+
+test("a card decided in the queue or on its run changes in both, in another browser, with a restart in between", async () => {
+  const one = await givenCard(sql, world);
+  const other = await givenCard(sql, world);
+  const queue = await stage.signIn("approver");
+  const run = await stage.signIn("otherApprover");
+  await run.goto(`${stage.url}/runs/${one.runId}`);
+  await standing(run, one.taskId);
+  await standing(queue, other.taskId);
+  await stage.stopServer();
+  await queue.getByText("The server does not answer.").waitFor({ timeout: 20_000 });
+  await stage.startServer();
+  await queue.getByText("The server does not answer.").waitFor({ state: "detached", timeout: 20_000 });
+  await run.getByText("The server does not answer.").waitFor({ state: "detached", timeout: 20_000 });
+
+  await standing(run, one.taskId);
+  await cardOf(run, one.taskId).getByRole("button", { name: "Allow once" }).click();
+  await cardOf(queue, one.taskId).getByText("Approved by Ann Approver").waitFor();
+  await run.goto(`${stage.url}/runs/${other.runId}`);
+  await standing(run, other.taskId);
+  await standing(queue, other.taskId);
+  await cardOf(queue, other.taskId).getByRole("button", { name: "Dismiss" }).click();
+  await cardOf(run, other.taskId).waitFor({ state: "detached" });
+  expect(await run.locator(".card.waits").count()).toBe(0);
+  // Back and reload find the same.
+  await run.goBack();
+  expect(await run.locator(".card.waits").count()).toBe(0);
+  await queue.reload();
+  await queue.getByText("Waiting for you").waitFor();
+  expect(await cardOf(queue, other.taskId).count()).toBe(0);
+  await queue.context().close();
+  await run.context().close();
+});
+
+test("behind a proxy that holds answers back nothing is told, so the page says so and asks by itself", async () => {
+  const page = await stage.signIn("approver", {}, holding.url);
+  await page.getByText("this page asks for them every few seconds").waitFor({ timeout: 20_000 });
+  await expectAccessible(page);
+  const { taskId } = await givenCard(sql, world);
+  await cardOf(page, taskId).waitFor({ timeout: 20_000 });
+  await standing(page, taskId);
+  await cardOf(page, taskId).getByRole("button", { name: "Confirm" }).click();
+  await cardOf(page, taskId).getByText("Approved by Abe Approver").waitFor();
+  await page.context().close();
+});
+
+test("a computer that slept for a minute does not trust its connection: it opens another and reads everything again", async () => {
+  const page = await stage.signIn("approver");
+  await page.clock.install();
+  await page.reload();
+  await page.getByText("Waiting for you").waitFor();
+  let streams = 0;
+  page.context().on("request", (request) => {
+    if (request.url().endsWith("/v1/events")) streams += 1;
+  });
+  let reads = 0;
+  page.on("request", (request) => {
+    if (request.url().includes("/v1/tasks")) reads += 1;
+  });
+  await page.clock.fastForward(65_000);
+  await page.clock.runFor(6_000);
+  await soon(() => reads).toBeGreaterThan(0);
+  console.log(`streams seen to be opened: ${streams}`);
+  await page.context().close();
+});
+
+test("a page of an older version says that there is a new one, and offers it", async () => {
+  const page = await stage.signIn("viewer");
+  await page.route("**/login", async (route) => {
+    await route.fulfill({
+      contentType: "text/html",
+      body: '<script type="module" src="/assets/index-another.js"></script>',
+    });
+  });
+  await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+  await page.getByText("A new version of these pages is here.").waitFor();
+  await expectAccessible(page);
+  await keepPicture(page, "new-version");
+  await page.unroute("**/login");
+  await page.getByRole("button", { name: "Reload" }).click();
+  await page.getByText("Waiting for you").waitFor();
+  await page.getByText("A new version of these pages is here.").waitFor({ state: "detached" });
+  await page.context().close();
+});
+
+test("notifications are off until asked for, say the tool's name alone, and only while no page is in sight", async () => {
+  const page = await stage.signIn("approver", { permissions: ["notifications"] });
+  await page.addInitScript(() => {
+    const told: string[] = [];
+    Object.assign(window, { told });
+    class Told extends EventTarget {
+      static permission = "granted";
+      static requestPermission = () => Promise.resolve("granted");
+      constructor(title: string, options: { tag: string; body?: string }) {
+        super();
+        told.push(JSON.stringify([title, options.body ?? null]));
+      }
+    }
+    Object.defineProperty(window, "Notification", { value: Told });
+  });
+  await page.goto(`${stage.url}/admin/account`);
+  const told = () => page.evaluate(() => (window as unknown as { told: string[] }).told);
+  const hide = () =>
+    page.evaluate(() => Object.defineProperty(document, "visibilityState", { value: "hidden", configurable: true }));
+  await hide();
+  const count = async () => Number((await page.title()).match(/\d+/)?.[0] ?? 0);
+  const before = await sql`select from tasks where status = 'open'`;
+  await soon(count).toBe(before.length);
+  await givenCard(sql, world, { title: "mail.send: a secret letter" });
+  await soon(count).toBe(before.length + 1);
+  expect(await told()).toEqual([]);
+  await page.getByLabel(/Tell me of new cards/).check();
+  const { taskId } = await givenCard(sql, world, { title: "mail.send: a secret letter", args: '{"to":"ann"}' });
+  await soon(told).toEqual([JSON.stringify(["mail.send", null])]);
+  expect(taskId).not.toBe("");
+  await expectAccessible(page);
+  await page.context().close();
+});
+
+test("a session that ended elsewhere is said on the page, with a way back in", async () => {
+  const page = await stage.signIn("viewer");
+  await page.getByText("Waiting for you").waitFor();
+  await sql`update tokens set revoked_at = clock_timestamp() where user_id = ${world.viewer}`;
+  await stage.stopServer();
+  await stage.startServer();
+  await page.getByText("You are signed out.").waitFor({ timeout: 20_000 });
+  await expectAccessible(page);
+  await page.getByRole("link", { name: "Sign in" }).click();
+  await page.getByText("./countersign login").waitFor();
+  await page.context().close();
+});

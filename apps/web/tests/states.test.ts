@@ -1,0 +1,105 @@
+import { expect, test } from "vitest";
+import { expectAccessible, givenStage, keepPicture, phone } from "./stage.ts";
+
+const stage = await givenStage();
+
+test("loading, empty, filtered to nothing, failed and unknown are different, said in words, and readable by all", async () => {
+  const page = await stage.signIn("operator");
+  await page.getByText("Nothing waits for you.").waitFor();
+  await page.getByRole("button", { name: "Outcomes" }).click();
+  await page.getByText("There is no such task.").waitFor();
+  await expectAccessible(page);
+  await keepPicture(page, "filtered-empty");
+  await page.getByRole("button", { name: "Show all" }).click();
+  await page.getByText("Nothing waits for you.").waitFor();
+
+  for (const [path, empty] of [
+    ["/runs", "Nothing has run yet."],
+    ["/kb", "There is no page here yet."],
+  ] as const) {
+    await page.goto(`${stage.url}${path}`);
+    await page.getByText(empty).waitFor();
+    await expectAccessible(page);
+  }
+  await page.goto(`${stage.url}/runs?status=failed`);
+  await page.getByText("No run of this status.").waitFor();
+
+  // Of nothing that exists: it is said, with a way back.
+  const nobody = "00000000-0000-7000-8000-000000000000";
+  for (const path of [`/tasks/${nobody}`, `/runs/${nobody}`, `/kb/pages/${nobody}`]) {
+    await page.goto(`${stage.url}${path}`);
+    await page
+      .getByRole("alert")
+      .getByText(/There is no/)
+      .waitFor();
+    await expectAccessible(page);
+  }
+  await page.goto(`${stage.url}/admin/nowhere`);
+  await page.waitForURL("**/admin/definitions");
+  await page.goto(`${stage.url}/tasks/one/two`);
+  await page.getByText("There is no such page.").waitFor();
+  await expectAccessible(page);
+
+  // While it is on its way, and when it fails.
+  let answer: (() => void) | undefined;
+  const held = new Promise<void>((done) => (answer = done));
+  await page.route("**/v1/tasks?**", async (route) => {
+    await held;
+    await route.fulfill({
+      status: 500,
+      contentType: "application/problem+json",
+      body: JSON.stringify({
+        code: "internal",
+        title: "x",
+        detail: "Something failed.",
+        status: 500,
+        requestId: "r-17",
+      }),
+    });
+  });
+  await page.goto(`${stage.url}/tasks`);
+  await page.getByText("Loading…").waitFor();
+  await expectAccessible(page);
+  answer?.();
+  await page.getByRole("alert").getByText("Something failed.").waitFor();
+  await page.getByText("r-17").waitFor();
+  await expectAccessible(page);
+  await keepPicture(page, "failed");
+  await page.unroute("**/v1/tasks?**");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByText("Nothing waits for you.").waitFor();
+  await page.context().close();
+}, 60_000);
+
+test("on a phone whatever is pressed is large enough, and nothing is wider than the screen", async () => {
+  const page = await stage.signIn("admin", phone);
+  for (const path of ["/tasks", "/runs", "/kb", "/admin/rules", "/admin/people", "/admin/account"]) {
+    await page.goto(`${stage.url}${path}`);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    await page.getByText("Loading…").first().waitFor({ state: "detached" });
+    const found = await page.evaluate(() => ({
+      wide: document.documentElement.scrollWidth - innerWidth,
+      small: [...document.querySelectorAll("button, .top nav a, select")]
+        .filter((element) => element.getBoundingClientRect().height > 0)
+        .filter((element) => element.getBoundingClientRect().height < 43)
+        .map((element) => element.textContent?.slice(0, 40)),
+    }));
+    expect({ path, ...found }).toEqual({ path, wide: 0, small: [] });
+  }
+  await page.context().close();
+}, 60_000);
+
+test("with reduced motion nothing moves", async () => {
+  const page = await stage.signIn("viewer", { reducedMotion: "reduce" });
+  const moving = await page.evaluate(
+    () =>
+      [...document.querySelectorAll("*")].filter((element) => {
+        const style = getComputedStyle(element);
+        return (
+          style.animationName !== "none" || (style.transitionDuration !== "0s" && style.transitionProperty !== "all")
+        );
+      }).length,
+  );
+  expect(moving).toBe(0);
+  await page.context().close();
+});
