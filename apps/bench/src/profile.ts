@@ -1,12 +1,15 @@
 import { Session } from "node:inspector/promises";
 import { basename } from "node:path";
 import { connect, type Sql } from "@countersign/db/connect.ts";
+import { measureBatches } from "./batch-costs.ts";
 import { readConfig } from "./config.ts";
 import { type Effects, measure } from "./measure.ts";
 import { ours } from "./ours.ts";
 import { startOwnPostgres } from "./own-postgres.ts";
 
 const { levels, windowMs } = readConfig();
+
+const batchSizes = [1, 16, 64];
 
 /** The functions in which this process spent its time, as parts of the time it was not idle. */
 async function profiled<T>(act: () => Promise<T>): Promise<{ result: T; functions: string[] }> {
@@ -56,8 +59,29 @@ async function topStatements(sql: Sql, runs: number): Promise<string[]> {
   ];
 }
 
+/** Also in a database whose tables were empty when its session planned its statements: plans must not depend on that. */
+async function tellBatches(createDatabase: (name: string) => Promise<string>): Promise<void> {
+  for (const size of batchSizes) {
+    const url = await createDatabase(`bench_batches_${size}`);
+    await ours.prepare(url);
+    for (const state of ["empty", "in use"]) {
+      const sql = connect(url, { max: 1 });
+      await sql.unsafe("vacuum analyze").simple();
+      await sql.end();
+      const costs = await measureBatches(url, size, 20);
+      const all = costs.reduce((sum, { least }) => sum + least, 0);
+      console.log(
+        `${size} a batch, planned while the tables were ${state}: ${(all / size).toFixed(3)} ms a run at the least`,
+      );
+      for (const { commit, least, median } of costs)
+        console.log(`  ${least.toFixed(2).padStart(7)} (${median.toFixed(2)})  ${commit}`);
+    }
+  }
+}
+
 const postgres = await startOwnPostgres();
 try {
+  await tellBatches(postgres.createDatabase);
   const url = await postgres.createDatabase("bench_profile");
   const sql = connect(url, { max: 1 });
   await sql`create extension pg_stat_statements`;
