@@ -1,3 +1,10 @@
+# The web app, built with what only a build needs.
+FROM node:24-bookworm-slim AS web
+
+WORKDIR /app
+COPY . .
+RUN npm ci --omit=optional && npm run build -w @countersign/web
+
 # The image of server, worker and migrate; which one runs is the command.
 FROM node:24-bookworm-slim
 
@@ -18,10 +25,12 @@ COPY apps/server/package.json apps/server/
 COPY apps/worker/package.json apps/worker/
 COPY apps/bench/package.json apps/bench/
 COPY apps/cli/package.json apps/cli/
+COPY apps/web/package.json apps/web/
 # The optional packages are a Node and a PostgreSQL to run without Docker: the image has the one and is given the other.
 RUN npm ci --omit=dev --omit=optional
 
 COPY . .
+COPY --from=web /app/apps/web/dist apps/web/dist
 
 # Where the worker keeps the key that opens secrets.
 ENV COUNTERSIGN_DATA=/data

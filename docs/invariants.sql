@@ -70,6 +70,24 @@ select a.run_id, a.id as approval_id, a.status, a.answer
     or (a.answer is not null)::int
        <> (select count(*) from audit u where u.action = 'approval.decided' and u.run_id = a.run_id and u.subject = a.id::text);
 
+-- What lets a call run where a quorum is asked for has as many votes for that very answer.
+select a.run_id, a.id as approval_id, a.answer
+  from approvals a
+ where a.answer in ('approve', 'retry')
+   and (a.approver_rule ->> 'quorum')::int > 1
+   and (a.approver_rule ->> 'quorum')::int
+       > (select count(*)
+            from votes d
+            join votes v on v.approval_id = a.id and v.answer = d.answer and v.choice = d.choice
+           where d.approval_id = a.id and d.user_id = a.decided_by);
+
+-- A call that waits is looked at when its approval is next to be brought to mind.
+select a.run_id, a.id as approval_id, c.notice_at
+  from approvals a
+  join tool_calls c on c.id = a.call_id
+ where a.status = 'pending'
+   and c.notice_at is distinct from least(a.remind_at, a.escalate_at);
+
 -- A run's log has as many decisions as its approvals.
 select r.id as run_id
   from runs r
@@ -149,12 +167,13 @@ select c.run_id, c.id as call_id, c.status, c.epoch
  where c.attempt > 0
    and (c.epoch is null or c.epoch > r.epoch or c.has_effect_claim <> (c.effect in ('idempotent', 'once')));
 
--- Every capability that a call holds has its audit row, and its call was started.
+-- Every capability that a call holds has its audit row, and its call was started. Attempts that did nothing, as their tool
+-- said, have theirs too.
 select l.run_id, l.call_id, l.capability
   from capability_leases l
   join tool_calls c on c.id = l.call_id
  where c.attempt = 0
-    or c.attempt <> (select count(*) from audit u
+    or c.attempt + c.undone <> (select count(*) from audit u
                       where u.action = 'capability.acquired' and u.run_id = l.run_id and u.call_id = l.call_id and u.subject = l.capability);
 
 -- A run counts its messages right: the read ones come first and carry the log entry that brought them to the model.

@@ -270,3 +270,96 @@ describe("this machine", { timeout: 60_000 }, () => {
       expect(script).toContain(part);
   });
 });
+
+describe("rules", { timeout: 60_000 }, () => {
+  const policyFile = async (text: string): Promise<string> => {
+    const path = join(data, "policy.json");
+    await writeFile(path, text);
+    return path;
+  };
+
+  test("are set, listed, taken back by what the list shows, and cleared", async () => {
+    expect(await cli(["rules", "set", "tool:mail.send", "ask"])).toMatchObject({ code: 0 });
+    expect(await cli(["rules", "set", "family:mcp", "off", "--for", "2h"])).toMatchObject({ code: 0 });
+    const listed = json<{ rules: { id: string; mode: string; expiresAt: string | null }[] }>(
+      await cli(["rules", "ls", "--json"], { as: "viewer" }),
+    );
+    expect(listed.rules).toMatchObject([
+      { mode: "off", expiresAt: expect.any(String) },
+      { mode: "ask", expiresAt: null },
+    ]);
+    const [off] = listed.rules;
+    expect(await cli(["rules", "revoke", off?.id.slice(-8) ?? ""])).toMatchObject({
+      code: 0,
+      out: expect.stringContaining("revoked"),
+    });
+    expect(await cli(["rules", "set", "tool:mail.send", "inherit"])).toMatchObject({ code: 0 });
+    expect((await cli(["rules", "ls"])).out).toContain("This workspace has no rules.");
+  });
+
+  test("of a file are shown as a difference, applied with --yes, and refused with the line that is wrong", async () => {
+    const file = await policyFile(
+      '{\n  "rules": [\n    {"target": {"kind": "tool", "name": "mail.send"}, "mode": "deny"}\n  ]\n}\n',
+    );
+    const shown = await cli(["rules", "apply", file, "--dry-run"]);
+    expect(shown).toMatchObject({ code: 0, out: expect.stringContaining('+ tool:mail.send: {"mode":"deny"}') });
+    expect(await cli(["rules", "apply", file])).toMatchObject({ code: 2 });
+    expect(await cli(["rules", "apply", file, "--yes"])).toMatchObject({ code: 0 });
+    expect((await cli(["rules", "apply", file, "--yes"])).out).toContain("says so already");
+    const broken = await policyFile(
+      '{\n  "rules": [\n    {"target": {"kind": "tool", "name": "mail_send"}, "mode": "deny"}\n  ]\n}\n',
+    );
+    const refused = await cli(["rules", "apply", broken, "--yes"]);
+    expect(refused.code).toBe(2);
+    expect(refused.error).toContain("line 3");
+    expect(json<{ rules: unknown[] }>(await cli(["rules", "ls", "--json"])).rules).toHaveLength(1);
+  });
+
+  test("are set together by a preset, which the list names", async () => {
+    const set = await cli(["rules", "preset", "low-risk"]);
+    expect(set).toMatchObject({ code: 0, out: expect.stringContaining("This workspace is set to low-risk.") });
+    expect((await cli(["rules", "ls"])).out).toContain("preset unset, low-risk");
+    expect((await cli(["rules", "preset", "low-risk"])).out).toContain("says so already");
+    expect(await cli(["rules", "preset", "lowrisk"])).toMatchObject({ code: 2 });
+    expect(await cli(["rules", "preset", "yolo"], { as: "viewer" })).toMatchObject({ code: 3 });
+    expect((await cli(["rules", "suggest"])).out).toContain("Nothing to suggest");
+    const started = json<{ id: string }>(await cli(["runs", "start", "agent", "go", "--preset", "manual", "--json"]));
+    expect((await cli(["rules", "ls", "--run", started.id])).out).toContain("preset manual");
+    for (const more of [["--yolo"], ["--dial", "low"], ["--for", "1h"]])
+      expect(await cli(["runs", "start", "agent", "go", "--preset", "manual", ...more])).toMatchObject({ code: 2 });
+  });
+
+  test("are explained and tried: a call that nobody made, and a file on the calls that were", async () => {
+    const args = '{"to":["ann@example.com"],"subject":"x","text":"y"}';
+    const explained = await cli(["explain", "--tool", "mail.send", "--args", args], { as: "viewer" });
+    expect(explained).toMatchObject({ code: 0, out: expect.stringContaining("row") });
+    expect(await cli(["explain"])).toMatchObject({ code: 2 });
+    const simulated = await cli(["simulate", await policyFile('{"dial": {"level": "none"}}'), "--json"]);
+    expect(json(simulated)).toMatchObject({ judged: 0, changeCount: 0 });
+  });
+
+  test("a dial and a tool's switch are turned and turned back, and only by who may", async () => {
+    expect(await cli(["rules", "dial", "--level", "low", "--for", "30m"])).toMatchObject({ code: 0 });
+    expect(json(await cli(["rules", "ls", "--json"]))).toMatchObject({ dial: { level: "low" } });
+    expect(await cli(["rules", "dial", "--level", "inherit"])).toMatchObject({ code: 0 });
+    expect(await cli(["rules", "dial", "--level", "eleven"])).toMatchObject({ code: 2 });
+    expect(await cli(["kill", "--tool", "mail.send", "--reason", "drill"])).toMatchObject({
+      code: 0,
+      out: expect.stringContaining("tool mail.send are denied"),
+    });
+    expect(await cli(["lift", "--tool", "mail.send"])).toMatchObject({ code: 0 });
+    expect(await cli(["kill", "--tool", "mail.send", "--workspace", "--reason", "x"])).toMatchObject({ code: 2 });
+    expect(await cli(["rules", "set", "tool:mail.send", "allow"], { as: "viewer" })).toMatchObject({ code: 3 });
+  });
+
+  test("a run starts with what may run unasked in it", async () => {
+    const started = await cli(["runs", "start", "agent", "go", "--yolo", "--for", "1h", "--json"]);
+    const { id } = json<{ id: string }>(started);
+    expect(json(await cli(["rules", "ls", "--run", id, "--json"]))).toMatchObject({
+      dial: { level: "high", expiresAt: expect.any(String) },
+      approvalPolicy: { level: "none" },
+    });
+    expect(await cli(["runs", "start", "agent", "go", "--yolo", "--dial", "low"])).toMatchObject({ code: 2 });
+    expect(await cli(["runs", "start", "agent", "go", "--dial", "eleven"])).toMatchObject({ code: 2 });
+  });
+});

@@ -15,6 +15,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   "apps/server": ["db", "gate", "engine", "broker", "kb", "ops", "tools"],
   "apps/worker": ["db", "gate", "engine", "broker", "kb", "model", "ops", "tools"],
   "apps/cli": ["server"],
+  "apps/web": [],
 };
 const everyPackage = Object.keys(arrows).map((room) => room.split("/")[1] ?? "");
 

@@ -65,6 +65,15 @@ describe("commits", () => {
   });
 });
 
+describe("policy", () => {
+  test("AZ60: nothing but commits writes rules and switches, so no tool can: they are not files that one could be aimed at", () => {
+    const writes = /\b(?:insert into|delete from|update)\s+(?:rules|tool_switches|tool_pins|policy_changes)\b/i;
+    expect(matchesOf(program, writes)).toEqual([]);
+    const sql = files.filter((path) => path.endsWith(".sql") && !path.startsWith("migrations/"));
+    expect(matchesOf(sql, writes).filter((found) => !found.startsWith("packages/engine/src/"))).toEqual([]);
+  });
+});
+
 describe("what is committed", () => {
   test("names neither this copy's folder nor anybody's home", () => {
     const home = homedir();

@@ -127,7 +127,7 @@ test.runIf(hasPages)(
       const [added] = calls.filter((call) => call.tool === "kb.append");
       const appended = /Added bullet (\S+) to page [^]*?\(id (\S+)\)/.exec(JSON.stringify(added?.result));
       const pageId = appended?.[2] ?? "";
-      const page = await transaction(sql, (tx) => readPage({ tx, workspaceId }, pageId));
+      const page = await transaction(sql, (tx) => readPage({ tx, workspaceId, userId: world.admin }, pageId));
       expect(page?.markdown.split("\n").filter((line) => line.includes(`Looked up: ${word}, on `))).toHaveLength(1);
 
       await ask(client.v1.tasks[":id"].answer.$post({ param: { id: question.id }, json: { answer: "in full" } }));

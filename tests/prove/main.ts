@@ -18,6 +18,12 @@ const { values, positionals } = parseArgs({
     path: { type: "string" },
     runs: { type: "string" },
     sequences: { type: "string" },
+    /** How many pages each law of pages is tried on. */
+    draws: { type: "string" },
+    /** How often each of three writers edits one page. */
+    rounds: { type: "string" },
+    /** A folder of pages that somebody really wrote. */
+    pages: { type: "string" },
     /** Breaks the engine in this known way first; the proof is then expected to fail. */
     broken: { type: "string" },
   },
@@ -49,6 +55,12 @@ const proofs: Readonly<Record<string, (url: string) => Promise<Report>>> = {
   async chaos(_url) {
     const { proveChaos } = await import("./chaos.ts");
     return await proveChaos({ runs: Number(values.runs ?? 2_000), seed, onProgress: (text) => console.log(text) });
+  },
+  async okf(url) {
+    const { proveOkf } = await import("./okf.ts");
+    const draws = Number(values.draws ?? 20_000);
+    const rounds = Number(values.rounds ?? 2_000);
+    return await proveOkf({ url, draws, rounds, seed, pages: values.pages, onProgress: (text) => console.log(text) });
   },
   async broken() {
     const { proveBroken } = await import("./broken.ts");

@@ -4,6 +4,7 @@ import { cancelRun } from "@countersign/engine/commits/cancel-run.ts";
 import { completeCall } from "@countersign/engine/commits/complete-call.ts";
 import { decideApproval } from "@countersign/engine/commits/decide-approval.ts";
 import { expireWaits } from "@countersign/engine/commits/expire-waits.ts";
+import { extendApproval } from "@countersign/engine/commits/extend-approval.ts";
 import { killScope } from "@countersign/engine/commits/kill-scope.ts";
 import { recordTurn } from "@countersign/engine/commits/record-turn.ts";
 import { recoverRuns } from "@countersign/engine/commits/recover-runs.ts";
@@ -33,6 +34,13 @@ export const acts: Readonly<Record<string, Act>> = {
     perform: async (on, scene) => {
       const denial = aDecision(scene.world, scene, { answer: "deny", userId: scene.world.otherApprover });
       return (await commitWithin(on, decideApproval, denial)).kind;
+    },
+  },
+  extend: {
+    perform: async (on, { world, runId, approvalId }) => {
+      const { workspaceId, admin: userId } = world;
+      const until = new Date(Date.now() + 3_600_000);
+      return (await commitWithin(on, extendApproval, { runId, approvalId, workspaceId, userId, until })).kind;
     },
   },
   steer: {

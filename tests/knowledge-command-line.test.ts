@@ -1,0 +1,134 @@
+import { execFileSync } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { loadOrMakeKey } from "@countersign/broker/keyring.ts";
+import { testDatabase } from "@countersign/db/testing/test-database.ts";
+import { makeWorld } from "@countersign/engine/testing/fixtures.ts";
+import { createToken } from "@countersign/server/tokens.ts";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { startProcess, type TestProcess } from "./support/processes.ts";
+import { repositoryRoot } from "./support/repository.ts";
+import { runVerb } from "./support/verb.ts";
+
+const { sql, url } = await testDatabase();
+let data: string;
+let server: TestProcess;
+let address: string;
+const tokens: Record<string, string> = {};
+let folders = 0;
+
+beforeAll(async () => {
+  data = await mkdtemp(join(repositoryRoot, ".test-data", "knowledge-line-"));
+  await loadOrMakeKey(data);
+  server = startProcess(join(repositoryRoot, "apps/server/src/main.ts"), {
+    DATABASE_URL: url,
+    COUNTERSIGN_DATA: data,
+    PORT: "0",
+  });
+  address = await server.waitFor((line) => (typeof line["url"] === "string" ? line["url"] : undefined));
+}, 60_000);
+
+afterAll(async () => {
+  await server.kill();
+  await rm(data, { recursive: true, force: true });
+});
+
+beforeEach(async () => {
+  const world = await makeWorld(sql, { name: "agent", model: "scripted", toolset: [] });
+  for (const role of ["admin", "viewer"] as const) {
+    const { workspaceId } = world;
+    tokens[role] = (await createToken(sql, { workspaceId, userId: world[role], label: role, mayDecide: true })).token;
+  }
+});
+
+async function cli(args: readonly string[], as = "admin") {
+  const environment = { COUNTERSIGN_URL: address, COUNTERSIGN_TOKEN: tokens[as] ?? "", COUNTERSIGN_DATA: data };
+  return await runVerb(environment, args, "");
+}
+
+async function folderWith(files: Record<string, string | Buffer>): Promise<string> {
+  const folder = join(data, `folder-${(folders += 1)}`);
+  await mkdir(folder);
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), content);
+  }
+  return folder;
+}
+
+function git(folder: string, ...args: string[]): string {
+  const author = ["-c", "user.name=Ann", "-c", "user.email=ann@example.org"];
+  return execFileSync("git", ["-C", folder, ...author, ...args], { encoding: "utf8" });
+}
+
+const files = {
+  "One.md": "---\ntype: Page\ntitle: One\n---\n\n- first, see [[Two]]\n\t- tabbed\n",
+  "deep/er/Two.md": "\uFEFF- crlf\r\n- more\r\n",
+  "odd name %3F.md": "no final newline",
+};
+
+test(
+  "a folder is imported, comes back byte for byte, and is the same when it is imported again",
+  { timeout: 60_000 },
+  async () => {
+    const folder = await folderWith({ ...files, "latin1.md": Buffer.from([0xe9]) });
+    const imported = await cli(["kb", "import", folder]);
+    expect(imported).toMatchObject({ code: 0 });
+    expect(imported.out).toContain("3 pages new, 0 changed, 0 as they were, with 5 nodes; 0 in conflict, 1 left out.");
+    expect(imported.out).toContain("latin1.md: it is not UTF-8 text");
+    const out = join(data, `out-${(folders += 1)}`);
+    expect((await cli(["kb", "export", out])).code).toBe(0);
+    for (const [path, text] of Object.entries(files)) expect(await readFile(join(out, path), "utf8"), path).toBe(text);
+    expect((await cli(["kb", "import", out])).out).toContain("0 pages new, 0 changed, 3 as they were");
+    expect((await cli(["kb", "read", "one"])).out).toContain("- first, see [[Two]]\n");
+    expect((await cli(["kb", "search", "tabbed"])).out).toContain("One tabbed");
+    expect((await cli(["kb", "import", folder], "viewer")).code).toBe(3);
+  },
+);
+
+test(
+  "a repository is pulled and merged, and what changed here goes back as a commit",
+  { timeout: 60_000 },
+  async () => {
+    const work = await folderWith({ "a.md": "- a\n- b\n- c\n" });
+    const bare = join(data, `bare-${(folders += 1)}.git`);
+    await mkdir(bare);
+    git(bare, "init", "--quiet", "--bare", "--initial-branch=main");
+    git(work, "init", "--quiet", "--initial-branch=main");
+    git(work, "add", "--all");
+    git(work, "commit", "--quiet", "--message", "first");
+    git(work, "push", "--quiet", bare, "main");
+    expect((await cli(["kb", "import", bare, "--git"])).out).toContain("1 pages new");
+
+    const page = JSON.parse((await cli(["kb", "read", "a", "--json"])).out) as { id: string };
+    await fetch(`${address}/v1/pages/${page.id}`, {
+      method: "PUT",
+      headers: { authorization: `Bearer ${tokens["admin"]}`, "content-type": "application/json", "if-match": '"1"' },
+      body: JSON.stringify({ okf: "- a\n- b\n- c, changed here\n" }),
+    });
+    await writeFile(join(work, "a.md"), "- a, changed there\n- b\n- c\n");
+    git(work, "commit", "--quiet", "--all", "--message", "second");
+    git(work, "push", "--quiet", bare, "main");
+    expect((await cli(["kb", "import", bare, "--git"])).out).toContain("1 changed");
+
+    expect((await cli(["kb", "export", bare, "--git", "--message", "From here"])).out).toContain("went as a commit");
+    expect(git(bare, "show", "main:a.md")).toBe("- a, changed there\n- b\n- c, changed here\n");
+    expect(git(bare, "log", "-1", "--format=%s", "main")).toBe("From here\n");
+    expect((await cli(["kb", "export", bare, "--git"])).out).toContain("are the same already");
+    expect((await cli(["kb", "import", bare, "--git"])).out).toContain("1 as they were");
+    expect((await cli(["kb", "import", "ext::sh -c true", "--git"])).code).toBe(1);
+  },
+);
+
+test("a change is listed with who made it, and taken back", { timeout: 60_000 }, async () => {
+  const folder = await folderWith({ "a.md": "- a\n" });
+  await cli(["kb", "import", folder]);
+  await writeFile(join(folder, "a.md"), "- changed\n");
+  await cli(["kb", "import", folder]);
+  const commands = JSON.parse((await cli(["kb", "history", "a", "--json"])).out) as { id: string; kind: string }[];
+  expect(commands.map(({ kind }) => kind)).toEqual(["page.imported", "page.imported"]);
+  expect((await cli(["kb", "undo", commands[0]?.id.slice(-8) ?? ""])).out).toContain("It is taken back");
+  expect((await cli(["kb", "read", "a"])).out).toContain("- a\n");
+  expect((await cli(["kb", "undo", commands[0]?.id ?? ""])).code).toBe(4);
+  expect((await cli(["kb", "history"])).out).toContain("taken back");
+});
