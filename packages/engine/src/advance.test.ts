@@ -22,6 +22,23 @@ function textsOf(message: Message | undefined): string[] | undefined {
   );
 }
 
+test.each(["none", "outbound", "all"] as const)(
+  "KN26: a call whose capability the run was not granted is denied at once and asks nobody, under the approval policy %s",
+  async (approvalPolicy) => {
+    const world = await makeWorld(sql, { ...spec, approvalPolicy });
+    const ran: unknown[] = [];
+    const post = sendingTool("post", (args) => done(String(ran.push(args))), { requires: ["post"] });
+    const engine = makeEngine(sql, [post], ({ turn }) =>
+      turn === 0 ? { use: [{ tool: "post", args: {} }] } : { say: "done" },
+    );
+    const runId = await givenRun(sql, world);
+    expect(await driveRun(engine, runId)).toBe("ended");
+    expect(await callsOf(sql, runId)).toMatchObject([{ status: "denied", code: "capability_denied", attempt: 0 }]);
+    for (const table of ["approvals", "tasks"]) expect(await countRows(sql, table, runId)).toBe(0);
+    expect(ran).toEqual([]);
+  },
+);
+
 test("three parallel calls, one free, one gated, one denied by capability, end in one message with three results in order, and a steer sent meanwhile follows them", async () => {
   const world = await makeWorld(sql, spec);
   const sent: unknown[] = [];

@@ -84,7 +84,7 @@ describe("a steer", () => {
     expect(log.map(({ content }) => content)).toEqual(['"please do"', '"first"', '"second"', '"first"', '"second"']);
   });
 
-  test("AZ32: on a run that waits for approval leaves it waiting, also over a crash; the model is not asked until the call has its result", async () => {
+  test("AZ32, AZ51: on a run that waits for approval leaves it waiting, also over a crash; the model is not asked until the call has its result", async () => {
     const world = await makeWorld(sql, spec);
     const { heard, scenario } = listening(({ turn }) =>
       turn === 0 ? { use: [{ tool: "send", args: {} }] } : { say: "ok" },
