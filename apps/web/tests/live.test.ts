@@ -76,15 +76,11 @@ test("behind a proxy that holds answers back nothing is told, so the page says s
   await page.context().close();
 });
 
-test("a computer that slept for a minute does not trust its connection: it opens another and reads everything again", async () => {
+test("a computer that slept for a minute does not trust what it shows: it reads everything again", async () => {
   const page = await stage.signIn("approver");
   await page.clock.install();
   await page.reload();
   await page.getByText("Waiting for you").waitFor();
-  let streams = 0;
-  page.context().on("request", (request) => {
-    if (request.url().endsWith("/v1/events")) streams += 1;
-  });
   let reads = 0;
   page.on("request", (request) => {
     if (request.url().includes("/v1/tasks")) reads += 1;
@@ -92,7 +88,6 @@ test("a computer that slept for a minute does not trust its connection: it opens
   await page.clock.fastForward(65_000);
   await page.clock.runFor(6_000);
   await soon(() => reads).toBeGreaterThan(0);
-  console.log(`streams seen to be opened: ${streams}`);
   await page.context().close();
 });
 

@@ -55,7 +55,10 @@ export function useLive(): LiveState {
     let seenAt = Date.now();
     const look = setInterval(() => {
       const now = Date.now();
-      if (now - seenAt > sleptMs) port.postMessage("wake");
+      if (now - seenAt > sleptMs) {
+        port.postMessage("wake");
+        void client.invalidateQueries();
+      }
       seenAt = now;
       if (!isHeard && document.visibilityState === "visible") void askAnyway();
     }, lookMs);
