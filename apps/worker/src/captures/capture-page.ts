@@ -29,18 +29,26 @@ export function writeCaptureBody(url: string, markdown: string): string {
   return `\n${claims === "" ? "" : `${fence(claims)}\n\n`}${body}`;
 }
 
-/** A node's text in which `[[x]]` is only text, and a link to a file goes where it went at the captured address. */
-function withoutLinks(node: { readonly kind: NodeKind; readonly text: string }, url: string): string {
-  let { text } = node;
-  for (const { kind, start, end } of findLinks(node).toReversed()) {
-    const [before, after] = [text.slice(0, start), text.slice(start)];
-    if (kind === "path") {
-      text = before + (URL.parse(text.slice(start, end), url)?.href ?? "about:blank") + text.slice(end);
-    } else {
-      text = before.replace(/\[+\s*$/, escapeBrackets) + after.replace(/^\[+/, escapeBrackets);
-    }
+/**
+ * A node's text in which `[[x]]` is only text, and a link to a file goes where it went at the captured address. What was
+ * no link while another stood in it may be one without that, so it is looked at until there is none.
+ */
+function withoutLinks({ kind, text }: { readonly kind: NodeKind; readonly text: string }, url: string): string {
+  for (let now = text; ;) {
+    const links = findLinks({ kind, text: now });
+    if (links.length === 0) return now;
+    const next = links.toReversed().reduce((plain, link) => withoutLink(plain, link, url), now);
+    now = next === now ? now.replaceAll("[", "\\[") : next;
   }
-  return text;
+}
+
+type Link = ReturnType<typeof findLinks>[number];
+
+function withoutLink(text: string, { kind, start, end }: Link, url: string): string {
+  const [before, after] = [text.slice(0, start), text.slice(start)];
+  return kind === "path"
+    ? before + (URL.parse(text.slice(start, end), url)?.href ?? "about:blank") + text.slice(end)
+    : before.replace(/\[+\s*$/, escapeBrackets) + after.replace(/^\[+/, escapeBrackets);
 }
 
 function escapeBrackets(brackets: string): string {
