@@ -17,13 +17,15 @@ const mostLevels = 6;
 /** More commands than these, those in shell texts included, are not looked at at all; nor more wrapped ones. */
 const mostCommands = 64;
 const mostReadings = 160;
+/** Of all texts together, those that commands hand to a shell included: each is parsed anew. */
+const mostCharacters = 40_000;
 
 /**
  * Takes a command line apart, through wrappers and the texts they hand to a shell. Never throws. Undefined where there are
  * more than 64 commands in it, or where they wrap so much that nobody could say what runs.
  */
 export function analyze(text: string): Analysis | undefined {
-  const budget = { commands: mostCommands, readings: mostReadings };
+  const budget = { commands: mostCommands, readings: mostReadings, characters: mostCharacters };
   const analysis = analyzeText(text, mostLevels, budget);
   return isSpent(budget) ? undefined : analysis;
 }
@@ -31,13 +33,15 @@ export function analyze(text: string): Analysis | undefined {
 interface Budget {
   commands: number;
   readings: number;
+  characters: number;
 }
 
-function isSpent({ commands, readings }: Budget): boolean {
-  return commands < 0 || readings < 0;
+function isSpent({ commands, readings, characters }: Budget): boolean {
+  return commands < 0 || readings < 0 || characters < 0;
 }
 
 function analyzeText(text: string, levels: number, budget: Budget): Analysis {
+  budget.characters -= text.length;
   const found = collect(text);
   const readings = new Map<FoundCommand, readonly (readonly ShellWord[])[]>();
   const inner = new Map<FoundCommand, readonly Analysis[]>();
@@ -45,8 +49,8 @@ function analyzeText(text: string, levels: number, budget: Budget): Analysis {
   budget.commands -= found.isTooMuch ? Infinity : commands.length;
   for (const command of commands) {
     if (isSpent(budget)) break;
-    const { readings: own, texts } = unwrap(command.words, command.input, budget.readings);
-    budget.readings -= own.length;
+    const { readings: own, texts, isTooMuch = false } = unwrap(command.words, command.input, budget.readings);
+    budget.readings -= isTooMuch ? Infinity : own.length;
     readings.set(command, own);
     const further = levels === 0 ? [] : texts.filter((one) => one.trim() !== "");
     inner.set(

@@ -8,18 +8,27 @@ import { type Wrapper, wrapperOf } from "./wrappers.ts";
 export interface Unwrapped {
   readonly readings: readonly (readonly ShellWord[])[];
   readonly texts: readonly string[];
+  /** There is more than was looked at. */
+  readonly isTooMuch?: boolean;
 }
+
+/** Of all readings together: in a long command every wrapper is as many words again. */
+const mostWords = 12_000;
 
 /**
  * Looks through wrappers (`sudo`, `env`, `xargs`, `find -exec`, `sh -c` …) for the commands they run. Where it cannot be
- * known which word the wrapped command begins with, every possible one is given: good for denying, useless for allowing. Stops at one reading more than `most`.
+ * known which word the wrapped command begins with, every possible one is given: good for denying, useless for allowing. Stops
+ * after `most` readings, or as many words as nobody writes.
  */
 export function unwrap(command: readonly ShellWord[], input: string | undefined, most: number): Unwrapped {
   const readings: (readonly ShellWord[])[] = [];
   const texts = new Set<string>();
   const open: (readonly ShellWord[])[] = [command];
   const seen = new Map<ShellWord, Set<number>>();
-  for (let words = open.shift(); words !== undefined && readings.length <= most; words = open.shift()) {
+  let looked = 0;
+  for (let words = open.shift(); words !== undefined; words = open.shift()) {
+    looked += words.length;
+    if (readings.length > most || looked > mostWords) return { readings, texts: [...texts], isTooMuch: true };
     const [first] = words;
     if (first === undefined || seen.get(first)?.has(words.length)) continue;
     seen.set(first, new Set([...(seen.get(first) ?? []), words.length]));
