@@ -202,8 +202,6 @@ function isHeldUp(error: unknown): boolean {
 function refuse(c: Context<AppEnv>, problem: Problem): Response {
   const { status } = problems[problem.code];
   if (status === 401) c.header("WWW-Authenticate", "Bearer");
-  // The rest of the body is not read, so the connection is of no further use.
-  if (status === 413) c.header("Connection", "close");
   const retryAfter = problem.details.retryAfterSeconds ?? (status === 503 ? 1 : undefined);
   if (retryAfter !== undefined) c.header("Retry-After", String(retryAfter));
   return c.body(JSON.stringify(problemBody(problem, c.get("requestId"))), status, {
