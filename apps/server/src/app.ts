@@ -5,6 +5,7 @@ import { bodyLimit } from "hono/body-limit";
 import { HTTPException } from "hono/http-exception";
 import { actForHeader, authenticate } from "./auth.ts";
 import type { AppEnv, ServerDependencies } from "./context.ts";
+import { discardRest } from "./discard-rest.ts";
 import { createEvents } from "./events/events.ts";
 import { logRequests } from "./log-requests.ts";
 import { createMetrics } from "./metrics.ts";
@@ -80,7 +81,10 @@ export function createApp(deps: ServerDependencies) {
 
   if (deps.oidc !== undefined) app.route("/", createOidcRoutes(deps, deps.oidc));
 
-  app.onError((error, c) => refuse(c, problemOf(error, c, deps)));
+  app.onError(async (error, c) => {
+    await discardRest(c.env ?? {});
+    return refuse(c, problemOf(error, c, deps));
+  });
   app.notFound((c) =>
     refuse(
       c,
@@ -202,6 +206,8 @@ function isHeldUp(error: unknown): boolean {
 function refuse(c: Context<AppEnv>, problem: Problem): Response {
   const { status } = problems[problem.code];
   if (status === 401) c.header("WWW-Authenticate", "Bearer");
+  // The rest of the body is not read, so the connection is of no further use.
+  if (status === 413) c.header("Connection", "close");
   const retryAfter = problem.details.retryAfterSeconds ?? (status === 503 ? 1 : undefined);
   if (retryAfter !== undefined) c.header("Retry-After", String(retryAfter));
   return c.body(JSON.stringify(problemBody(problem, c.get("requestId"))), status, {
