@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { startTestPostgres } from "@countersign/db/testing/postgres.ts";
 import { buildPages } from "@countersign/web/build.ts";
-import { findChromium } from "./support/chromium.ts";
+import { findChromium } from "@countersign/web/tests/find-chromium.ts";
 
 declare module "vitest" {
   interface ProvidedContext {

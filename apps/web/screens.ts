@@ -1,9 +1,8 @@
-import { execFile } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { startDemo } from "./tests/demo.ts";
+import { findChromium } from "./tests/find-chromium.ts";
 
 /*
  * Takes the pictures of the README from the demo as it stands after a first start: `npm run screens -w @countersign/web`.
@@ -19,18 +18,6 @@ const phone: BrowserContextOptions = {
   hasTouch: true,
   isMobile: true,
 };
-
-/** Where a Chromium lies, unpacked into the project's own folder. */
-async function findChromium(): Promise<string> {
-  const place = join(root, ".test-data/chromium");
-  mkdirSync(place, { recursive: true });
-  const unpack = `import chromium from "@sparticuz/chromium"; console.log(await chromium.executablePath());`;
-  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", unpack], {
-    cwd: import.meta.dirname,
-    env: { TMPDIR: place },
-  });
-  return stdout.trim();
-}
 
 async function take(page: Page, name: string): Promise<void> {
   // Nothing is in focus, and nothing is still on its way.

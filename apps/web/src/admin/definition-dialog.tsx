@@ -4,6 +4,7 @@ import { Dialog } from "../parts/dialog.tsx";
 import { ExactLine } from "../parts/exact-text.tsx";
 import { words } from "../words.ts";
 import { Form, TextField } from "../parts/fields.tsx";
+import { parseObject } from "../parts/parse-json.ts";
 import { useAct } from "../parts/use-act.ts";
 
 const names = words.admin.definitions;
@@ -23,7 +24,7 @@ export function DefinitionDialog({
   readonly onClose: () => void;
 }) {
   const [text, setText] = useState(() => JSON.stringify(current?.spec ?? blank, undefined, 2));
-  const spec = parse(text);
+  const spec = parseObject(text);
   const send = async (dryRun: "true" | "false") => {
     const json = { spec: spec ?? {} };
     return current === undefined
@@ -79,14 +80,3 @@ export function DefinitionDialog({
 const blank = { name: "", model: "", instructions: "", toolset: [] };
 
 const shown = (value: unknown): string => (value === undefined ? "–" : JSON.stringify(value));
-
-function parse(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
-  } catch {
-    return undefined;
-  }
-}

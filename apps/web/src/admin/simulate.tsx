@@ -3,6 +3,7 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { api, ask } from "../api.ts";
 import { ExactLine } from "../parts/exact-text.tsx";
+import { parseJson } from "../parts/parse-json.ts";
 import { words } from "../words.ts";
 import { Form, TextField } from "../parts/fields.tsx";
 import type { ToolScope } from "./tool-modes.tsx";
@@ -59,11 +60,7 @@ export function Simulate({ scope }: { readonly scope: ToolScope }) {
   );
 }
 
-function parse(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
+function parse(text: string): object | undefined {
+  const value = parseJson(text)?.value;
+  return typeof value === "object" && value !== null ? value : undefined;
 }

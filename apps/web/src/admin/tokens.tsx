@@ -7,6 +7,7 @@ import { Time } from "../parts/time.tsx";
 import { words } from "../words.ts";
 import { ChoiceField, Form, TextField } from "../parts/fields.tsx";
 import { RowActs } from "../parts/row-acts.tsx";
+import { ToldOnce } from "./told-once.tsx";
 import { useAct } from "../parts/use-act.ts";
 
 const names = words.admin.people;
@@ -87,16 +88,7 @@ function NewToken({ users, onClose }: { readonly users: readonly Person[]; reado
   return (
     <Dialog title={names.newToken} onClose={onClose}>
       {made !== undefined ? (
-        <>
-          <p className="told-once">
-            {names.shownOnce} <code>{made}</code>
-          </p>
-          <div className="buttons">
-            <button type="button" onClick={onClose}>
-              {words.keys.close}
-            </button>
-          </div>
-        </>
+        <ToldOnce lead={names.shownOnce} value={made} onClose={onClose} />
       ) : (
         <Form
           submit={words.admin.save}

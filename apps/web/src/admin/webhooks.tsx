@@ -9,6 +9,7 @@ import { words } from "../words.ts";
 import { Form, TextField } from "../parts/fields.tsx";
 import { Section } from "./section.tsx";
 import { RowActs } from "../parts/row-acts.tsx";
+import { ToldOnce } from "./told-once.tsx";
 import { useAct } from "../parts/use-act.ts";
 
 const names = words.admin.webhooks;
@@ -82,16 +83,7 @@ function NewWebhook({ onClose }: { readonly onClose: () => void }) {
   return (
     <Dialog title={names.new} onClose={onClose}>
       {secret !== undefined ? (
-        <>
-          <p className="told-once">
-            {names.secretOnce} <code>{secret}</code>
-          </p>
-          <div className="buttons">
-            <button type="button" onClick={onClose}>
-              {words.keys.close}
-            </button>
-          </div>
-        </>
+        <ToldOnce lead={names.secretOnce} value={secret} onClose={onClose} />
       ) : (
         <Form
           submit={words.admin.save}

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "react";
 import { type Approval, Refused } from "../api.ts";
 import { layJson } from "../parts/lay-json.ts";
+import { parseJson } from "../parts/parse-json.ts";
 import { useMe } from "../queries.ts";
 import { words } from "../words.ts";
 import { AlwaysDialog } from "./always-dialog.tsx";
@@ -35,7 +36,7 @@ export function Decide({ approval, body, place, isWithinReach, arm, onActions }:
   const isBusy = decision.isPending;
   const isOutcome = approval.kind === "outcome";
   const needsOption = body.options.length > 0 && option === undefined;
-  const isNotJson = edited !== undefined && !isJson(edited);
+  const isNotJson = edited !== undefined && parseJson(edited) === undefined;
   const mayApprove = isWithinReach && !needsOption && !isNotJson;
 
   const say = (said: Said) => (): void => {
@@ -164,13 +165,4 @@ interface Choice {
 /** True of what lets a call run. */
 function isYes(answer: Said["answer"]): boolean {
   return answer === "approve" || answer === "retry";
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
