@@ -47,17 +47,16 @@ type BodyOf<R extends Pick<Response, "json">> = Awaited<ReturnType<R["json"]>>;
 export async function ask<R extends Pick<Response, "json" | "ok" | "status">>(
   request: Promise<R>,
 ): Promise<Answer<BodyOf<R>>> {
-  let response: R;
-  let body: BodyOf<R>;
-  try {
-    response = await request;
-    body = (await response.json()) as BodyOf<R>;
-  } catch (error) {
+  const response = await request.catch((error: unknown) => {
     throw new NoAnswer("The server does not answer.", { cause: error });
-  }
+  });
+  const answered = `The server answered ${response.status} with something that is not its own.`;
+  const body = (await response.json().catch((error: unknown) => {
+    throw new NoAnswer(answered, { cause: error });
+  })) as BodyOf<R>;
   if (response.ok) return body as Answer<BodyOf<R>>;
   const problem = body as Partial<ProblemBody>;
-  if (typeof problem.code !== "string") throw new NoAnswer(`The server answered ${response.status}.`);
+  if (typeof problem.code !== "string") throw new NoAnswer(answered);
   throw new Refused(problem as ProblemBody);
 }
 

@@ -3,6 +3,7 @@ import { liftScope } from "@countersign/engine/commits/lift-scope.ts";
 import { cancelRun } from "@countersign/engine/commits/cancel-run.ts";
 import { commitWithin } from "@countersign/engine/commit.ts";
 import { moveDeadlines } from "@countersign/engine/testing/fixtures.ts";
+import type { Route } from "playwright-core";
 import { expect, test } from "vitest";
 import { decisionOf, givenCard, standing } from "./cards.ts";
 import { expectAccessible, givenStage, keepPicture, soon } from "./stage.ts";
@@ -159,22 +160,19 @@ test("UI08: only a final answer settles the card; after every other it stands as
     contentType: "application/problem+json",
     body: JSON.stringify({ code, title: code, detail: `It was answered ${code}.`, status, requestId: "r1" }),
   });
-  const answers = [
-    problem(409, "in_flight"),
-    problem(412, "stale"),
-    problem(500, "internal"),
-    "lost",
-    "no json",
-  ] as const;
+  const answers: readonly { readonly with: (route: Route) => Promise<void>; readonly shown: string }[] = [
+    { with: (route) => route.fulfill(problem(409, "in_flight")), shown: "It was answered in_flight." },
+    { with: (route) => route.fulfill(problem(412, "stale")), shown: "It was answered stale." },
+    { with: (route) => route.fulfill(problem(500, "internal")), shown: "It was answered internal." },
+    { with: (route) => route.abort(), shown: "The server does not answer." },
+    { with: (route) => route.fulfill({ status: 502, body: "<html>" }), shown: "The server answered 502 with" },
+  ];
   for (const answer of answers) {
-    await page.route("**/decision", async (route) => {
-      if (answer === "lost") await route.abort();
-      else if (answer === "no json") await route.fulfill({ status: 502, body: "<html>Bad gateway</html>" });
-      else await route.fulfill(answer);
-    });
+    await page.route("**/decision", answer.with);
     await standing(page, taskId);
     await card.getByRole("button", { name: "Dismiss" }).click();
-    await card.getByRole("alert").waitFor({ timeout: 20_000 });
+    // What was shown of the answer before stands for a moment yet, and some are asked for again.
+    await card.getByRole("alert").filter({ hasText: answer.shown }).waitFor({ timeout: 20_000 });
     expect(await words.inputValue()).toBe("not like this");
     await soon(() => card.getByRole("button", { name: "Dismiss" }).isEnabled()).toBe(true);
     await page.unroute("**/decision");
