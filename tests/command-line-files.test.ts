@@ -1,38 +1,18 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
 import { makeWorld, type World } from "@countersign/engine/testing/fixtures.ts";
 import { proposeMemory } from "@countersign/ops/memory.ts";
 import { createToken } from "@countersign/server/tokens.ts";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { givenCommandLine } from "./support/command-line.ts";
 import type { Answer } from "./support/countersign.ts";
-import { startProcess, type TestProcess } from "./support/processes.ts";
-import { repositoryRoot } from "./support/repository.ts";
-import { runVerb } from "./support/verb.ts";
 
 const { sql, url } = await testDatabase();
-let data: string;
-let server: TestProcess;
-let address: string;
+const { data, run } = await givenCommandLine(url, { FILES_MAX_MB: "2" });
 let world: World;
 let token: string;
-
-beforeAll(async () => {
-  data = await mkdtemp(join(repositoryRoot, ".test-data", "command-line-files-"));
-  server = startProcess(join(repositoryRoot, "apps/server/src/main.ts"), {
-    DATABASE_URL: url,
-    COUNTERSIGN_DATA: data,
-    PORT: "0",
-    FILES_MAX_MB: "2",
-  });
-  address = await server.waitFor((line) => (typeof line["url"] === "string" ? line["url"] : undefined));
-}, 60_000);
-
-afterAll(async () => {
-  await server.kill();
-  await rm(data, { recursive: true, force: true });
-});
 
 beforeEach(async () => {
   world = await makeWorld(sql, { name: "agent", model: "scripted", toolset: [] });
@@ -40,8 +20,7 @@ beforeEach(async () => {
   ({ token } = await createToken(sql, { workspaceId, userId, label: "test", mayDecide: true }));
 });
 
-const cli = (...args: string[]): Promise<Answer> =>
-  runVerb({ COUNTERSIGN_URL: address, COUNTERSIGN_TOKEN: token, COUNTERSIGN_DATA: data }, args);
+const cli = (...args: string[]): Promise<Answer> => run(token, args);
 
 const json = <T>({ out }: Answer): T => JSON.parse(out) as T;
 

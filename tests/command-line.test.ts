@@ -1,42 +1,22 @@
 import { spawnSync } from "node:child_process";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { signHeads } from "@countersign/broker/audit-heads.ts";
 import { loadOrMakeAuditKey } from "@countersign/broker/audit-key.ts";
 import { appendHeads, auditHeadFile } from "@countersign/broker/head-file.ts";
-import { loadOrMakeKey } from "@countersign/broker/keyring.ts";
 import { sealAudit } from "@countersign/broker/seal-audit.ts";
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
 import { makeWorld, type World } from "@countersign/engine/testing/fixtures.ts";
 import { createToken } from "@countersign/server/tokens.ts";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
+import { givenCommandLine } from "./support/command-line.ts";
 import type { Answer } from "./support/countersign.ts";
-import { startProcess, type TestProcess } from "./support/processes.ts";
-import { repositoryRoot } from "./support/repository.ts";
 import { runVerb } from "./support/verb.ts";
 
 const { sql, url } = await testDatabase();
-let data: string;
-let server: TestProcess;
-let address: string;
+const { data, run } = await givenCommandLine(url);
 let world: World;
 const tokens: Record<string, string> = {};
-
-beforeAll(async () => {
-  data = await mkdtemp(join(repositoryRoot, ".test-data", "command-line-"));
-  await loadOrMakeKey(data);
-  server = startProcess(join(repositoryRoot, "apps/server/src/main.ts"), {
-    DATABASE_URL: url,
-    COUNTERSIGN_DATA: data,
-    PORT: "0",
-  });
-  address = await server.waitFor((line) => (typeof line["url"] === "string" ? line["url"] : undefined));
-}, 60_000);
-
-afterAll(async () => {
-  await server.kill();
-  await rm(data, { recursive: true, force: true });
-});
 
 beforeEach(async () => {
   world = await makeWorld(sql, { name: "agent", model: "scripted", toolset: [] });
@@ -49,16 +29,7 @@ beforeEach(async () => {
 
 /** Runs a verb as the workspace's administrator, or as who is said. */
 async function cli(args: readonly string[], { input = "", as = "admin" } = {}): Promise<Answer> {
-  return await runVerb(
-    {
-      COUNTERSIGN_URL: address,
-      COUNTERSIGN_TOKEN: tokens[as] ?? "",
-      COUNTERSIGN_DATA: data,
-      DATABASE_URL: url,
-    },
-    args,
-    input,
-  );
+  return await run(tokens[as] ?? "", args, input);
 }
 
 const json = <T>({ out }: Answer): T => JSON.parse(out) as T;

@@ -1,36 +1,15 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { loadOrMakeKey } from "@countersign/broker/keyring.ts";
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
 import { type Asked, givenMail, mail, sendDecision, setApprovers } from "@countersign/server/testing/asking.ts";
 import { givenPeople } from "@countersign/server/testing/harness.ts";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { givenCommandLine } from "./support/command-line.ts";
 import type { Answer } from "./support/countersign.ts";
-import { startProcess, type TestProcess } from "./support/processes.ts";
-import { repositoryRoot } from "./support/repository.ts";
-import { runVerb } from "./support/verb.ts";
 
 const { sql, url } = await testDatabase();
-let data: string;
-let server: TestProcess;
-let address: string;
+const { data, address, run } = await givenCommandLine(url);
 let world: Awaited<ReturnType<typeof givenPeople>>;
-
-beforeAll(async () => {
-  data = await mkdtemp(join(repositoryRoot, ".test-data", "decide-command-line-"));
-  await loadOrMakeKey(data);
-  server = startProcess(join(repositoryRoot, "apps/server/src/main.ts"), {
-    DATABASE_URL: url,
-    COUNTERSIGN_DATA: data,
-    PORT: "0",
-  });
-  address = await server.waitFor((line) => (typeof line["url"] === "string" ? line["url"] : undefined));
-}, 60_000);
-
-afterAll(async () => {
-  await server.kill();
-  await rm(data, { recursive: true, force: true });
-});
 
 beforeEach(async () => {
   world = await givenPeople(sql);
@@ -38,8 +17,7 @@ beforeEach(async () => {
 
 /** Runs a verb about tasks as an approver, or as who is said. */
 async function tasks(args: readonly string[], as: keyof typeof world.tokens = "approver", input = ""): Promise<Answer> {
-  const env = { COUNTERSIGN_URL: address, COUNTERSIGN_TOKEN: world.tokens[as], COUNTERSIGN_DATA: data };
-  return await runVerb(env, ["tasks", ...args], input);
+  return await run(world.tokens[as], ["tasks", ...args], input);
 }
 
 async function cardOf({ approvalId }: Asked): Promise<string> {
@@ -162,12 +140,12 @@ test("what was approved often is suggested as a rule, with the command that sets
     const asked = await givenMail(sql, world);
     await sendDecision({ url: address }, world.tokens.approver, asked, { answer: "approve" });
   }
-  const env = { COUNTERSIGN_URL: address, COUNTERSIGN_TOKEN: world.tokens.admin, COUNTERSIGN_DATA: data };
-  const { out } = await runVerb(env, ["rules", "suggest"]);
+  const rules = (...args: string[]): Promise<Answer> => run(world.tokens.admin, ["rules", ...args]);
+  const { out } = await rules("suggest");
   expect(out).toContain("3 prompts less");
   const command = out.split("\n").find((line) => line.includes("./countersign rules set"));
   expect(command?.trim()).toBe("./countersign rules set tool:mail.send allow --unit ann@example.com");
-  const set = await runVerb(env, command?.trim().split(" ").slice(1) ?? []);
+  const set = await run(world.tokens.admin, command?.trim().split(" ").slice(1) ?? []);
   expect(set).toMatchObject({ code: 0 });
-  expect((await runVerb(env, ["rules", "suggest"])).out).toContain("Nothing to suggest");
+  expect((await rules("suggest")).out).toContain("Nothing to suggest");
 });

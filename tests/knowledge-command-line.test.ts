@@ -1,37 +1,16 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { loadOrMakeKey } from "@countersign/broker/keyring.ts";
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
 import { makeWorld } from "@countersign/engine/testing/fixtures.ts";
 import { createToken } from "@countersign/server/tokens.ts";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { startProcess, type TestProcess } from "./support/processes.ts";
-import { repositoryRoot } from "./support/repository.ts";
-import { runVerb } from "./support/verb.ts";
+import { beforeEach, expect, test } from "vitest";
+import { givenCommandLine } from "./support/command-line.ts";
 
 const { sql, url } = await testDatabase();
-let data: string;
-let server: TestProcess;
-let address: string;
+const { data, address, run } = await givenCommandLine(url);
 const tokens: Record<string, string> = {};
 let folders = 0;
-
-beforeAll(async () => {
-  data = await mkdtemp(join(repositoryRoot, ".test-data", "knowledge-line-"));
-  await loadOrMakeKey(data);
-  server = startProcess(join(repositoryRoot, "apps/server/src/main.ts"), {
-    DATABASE_URL: url,
-    COUNTERSIGN_DATA: data,
-    PORT: "0",
-  });
-  address = await server.waitFor((line) => (typeof line["url"] === "string" ? line["url"] : undefined));
-}, 60_000);
-
-afterAll(async () => {
-  await server.kill();
-  await rm(data, { recursive: true, force: true });
-});
 
 beforeEach(async () => {
   const world = await makeWorld(sql, { name: "agent", model: "scripted", toolset: [] });
@@ -42,8 +21,7 @@ beforeEach(async () => {
 });
 
 async function cli(args: readonly string[], as = "admin") {
-  const environment = { COUNTERSIGN_URL: address, COUNTERSIGN_TOKEN: tokens[as] ?? "", COUNTERSIGN_DATA: data };
-  return await runVerb(environment, args, "");
+  return await run(tokens[as] ?? "", args);
 }
 
 async function folderWith(files: Record<string, string | Buffer>): Promise<string> {

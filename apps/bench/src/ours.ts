@@ -110,7 +110,7 @@ interface Pending {
 const waiting = `
   select a.id, a.run_id, a.args_hash
     from tool_calls c
-    join approvals a on a.id = c.approval_id
+   cross join lateral (select * from approvals a where a.id = c.approval_id offset 0) a
    where c.run_id = any ($1::uuid[]) and a.status = 'pending'`;
 
 const over = "select id from runs where id = any ($1::uuid[]) and status in ('completed', 'failed')";

@@ -33,9 +33,10 @@ type Waiting<T, R> = {
 };
 
 /**
- * Commits transitions of one kind together: one alone goes at once, and what arrives while a call is in flight goes
- * together in the next, without a timer. Transitions that share a key take effect in the order they were submitted,
- * each seeing the one before; others are independent, so a locked row or a bad member harms only its own key.
+ * Commits transitions of one kind together: what is submitted in one turn of the event loop goes at its end, and what
+ * arrives while a call is in flight goes together in the next, without a timer. Transitions that share a key take effect
+ * in the order they were submitted, each seeing the one before; others are independent, so a locked row or a bad member
+ * harms only its own key.
  *
  * The promise of `submit` settles as if the transition had been committed alone. It rejects with that commit's error;
  * where the connection was lost in mid-call the outcome is unknown and every member's promise rejects.
@@ -43,24 +44,34 @@ type Waiting<T, R> = {
 export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): (transition: T) => Promise<R> {
   const { commit, straggle, keysOf, max = usualMax } = options;
   let waiting: Waiting<T, R>[] = [];
+  let isScheduled = false;
   let isInFlight = false;
   const straggling = new Set<string>();
 
   function submit(transition: T): Promise<R> {
     return new Promise((resolve, reject) => {
       waiting.push({ transition, keys: keysOf(transition), resolve, reject });
+      sendSoon();
+    });
+  }
+
+  /** What the members of another batch go on to ask for comes one by one, within the turn in which that batch ended. */
+  function sendSoon(): void {
+    if (isScheduled || isInFlight) return;
+    isScheduled = true;
+    setImmediate(() => {
+      isScheduled = false;
       sendNext();
     });
   }
 
   function sendNext(): void {
-    if (isInFlight) return;
     const batch = takeBatch();
     if (batch.length === 0) return;
     isInFlight = true;
     void settle(batch).finally(() => {
       isInFlight = false;
-      sendNext();
+      sendSoon();
     });
   }
 
@@ -108,7 +119,7 @@ export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): (tra
       member.reject(error);
     } finally {
       for (const key of member.keys) straggling.delete(key);
-      sendNext();
+      sendSoon();
     }
   }
 

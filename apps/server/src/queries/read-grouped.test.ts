@@ -16,8 +16,8 @@ test("what is asked for while a read is under way is read by the next, in one go
     return keys.map((key) => `row of ${key}`);
   });
   const first = read(pool, "a");
-  const others = ["a", "b", "c"].map((key) => read(pool, key));
   await expect.poll(() => begun).toEqual([["a"]]);
+  const others = ["a", "b", "c"].map((key) => read(pool, key));
   const apart = read(transaction, "d");
   await expect.poll(() => begun).toEqual([["a"], ["d"]]);
   ends[0]?.();

@@ -1,53 +1,78 @@
 import type { Queryable } from "@countersign/db/connect.ts";
 import { parseExact } from "@countersign/engine/exact-text.ts";
-import type { Run, RunDetail } from "../shapes/runs.ts";
+import { type Run, type RunDetail, runStatus } from "../shapes/runs.ts";
 import { lastId } from "./ids.ts";
 import { type Owned, readGrouped, readOwned } from "./read-grouped.ts";
 
 /**
- * SQL: the runs that `where` finds, as people read them: one under a kill switch reads paused on `kill`, whatever its row
- * says, since nothing is written per run when the switch goes on.
+ * SQL: the runs of the ids that `ids` gives, as people read them: one under a kill switch reads paused on `kill`, whatever
+ * its row says, since nothing is written per run when the switch goes on.
  */
-function selectRuns(where: string): string {
+function selectRuns(ids: string): string {
   return `
-  with switches as (
-    select scope, scope_id from policies where killed_at is not null and (workspace_id = $1 or scope = 'app'))
-  select * from (
-    select r.id, r.title, d.name as definition, r.definition_version as "definitionVersion",
-           case when s.is_held then 'paused' else r.status end as status,
-           case when s.is_held then 'kill' else r.waits_on end as "waitsOn",
-           case when s.is_held then k.scope end as "heldBy",
-           r.parent_id as "parentId", r.root_id as "rootId", json_build_object('id', u.id, 'name', u.name) as "startedBy",
-           r.turns, r.call_count as "callCount", r.input_tokens as "inputTokens", r.output_tokens as "outputTokens",
-           r.cost_micros as "costMicros", r.unread, r.last_seq as "lastSeq", r.end_reason as "endReason",
-           r.created_at as "createdAt", r.finished_at as "finishedAt", r.grants, r.output
-      from runs r
-      join definitions d on d.id = r.definition_id
-      join users u       on u.id = r.started_by
-      left join lateral (
-           select scope from switches w
-            where w.scope_id in ('00000000-0000-0000-0000-000000000000', r.workspace_id, r.definition_id, r.id)
-            order by scope limit 1) k on true
-     cross join lateral (select k.scope is not null and r.status not in ('completed', 'failed', 'canceled') as is_held) s
-     where r.workspace_id = $1 and ${where}) r`;
+  select r.id, r.title, d.name as definition, r.definition_version as "definitionVersion",
+         case when s.is_held then 'paused' else r.status end as status,
+         case when s.is_held then 'kill' else r.waits_on end as "waitsOn",
+         case when s.is_held then k.scope end as "heldBy",
+         r.parent_id as "parentId", r.root_id as "rootId", json_build_object('id', u.id, 'name', u.name) as "startedBy",
+         r.turns, r.call_count as "callCount", r.input_tokens as "inputTokens", r.output_tokens as "outputTokens",
+         r.cost_micros as "costMicros", r.unread, r.last_seq as "lastSeq", r.end_reason as "endReason",
+         r.created_at as "createdAt", r.finished_at as "finishedAt", r.grants, r.output
+    from runs r
+    join definitions d on d.id = r.definition_id
+    join users u       on u.id = r.started_by
+    left join lateral (
+         select scope from switches w
+          where w.scope_id in ${scopesOfRun}
+          order by scope limit 1) k on true
+   cross join lateral (select k.scope is not null and r.status not in ('completed', 'failed', 'canceled') as is_held) s
+   where r.workspace_id = $1 and r.id = any (${ids})`;
 }
 
+/** SQL: the scopes whose kill switch holds the run `r`. */
+const scopesOfRun = "('00000000-0000-0000-0000-000000000000', r.workspace_id, r.definition_id, r.id)";
+
+/** SQL: the kill switches that are on for anything of the workspace $1. */
+const switches = `
+  select scope, scope_id from policies where killed_at is not null and (workspace_id = $1 or scope = 'app')`;
+
 const byIds = `
+  with switches as (${switches})
   select r.*, (select json_build_object(
                         'calls', count(*), 'inputTokens', coalesce(sum(l.input_tokens), 0), 'outputTokens', coalesce(sum(l.output_tokens), 0),
                         'costMicros', coalesce(sum(l.cost_micros), 0),
                         'latencyMs', coalesce(sum((l.content::json ->> 'latencyMs')::bigint), 0))
                  from run_log l
                 where l.run_id = r.id and l.kind = 'call.classified') as classifier
-    from (${selectRuns("r.id = any ($2::uuid[])")}) r`;
+    from (${selectRuns("$2::uuid[]")}) r`;
 
-const all = `${selectRuns("r.id < $2::uuid")}
-  order by id desc limit $3::int + 1`;
-
-const ofStatus = `${selectRuns("r.id < $2::uuid and r.status = any ($5::text[])")}
-  where status = $4 order by id desc limit $3::int + 1`;
+/**
+ * SQL: a page of the runs of the status $4, of any where it is null: the newest of each status as it is stored, and the
+ * newest of those. A status whose runs all read as another, or none of whose runs reads as the one asked for, is not
+ * walked through. Status and id are compared and ordered as one, so that no plan goes through the ids of all for a rare one.
+ */
+const listed = `
+  with switches as (${switches}),
+  stored as materialized (
+    select s.status, s.status in ('queued', 'running') as may_be_held from unnest($5::text[]) s (status)
+     where $4::text is null or s.status not in ('queued', 'running')
+        or case when $4 = 'paused' then exists (select from switches)
+                else not exists (select from switches where scope in ('app', 'workspace')) end),
+  page as materialized (
+    select newest.id
+      from stored
+     cross join lateral (
+           select r.id from runs r
+            where r.workspace_id = $1 and (r.status, r.id) < (stored.status, $2::uuid) and r.status >= stored.status
+              and ($4::text is null or not stored.may_be_held
+                   or exists (select from switches w where w.scope_id in ${scopesOfRun}) = ($4 = 'paused'))
+            order by r.status desc, r.id desc limit $3::int + 1) newest
+     order by newest.id desc limit $3::int + 1)
+  select * from (${selectRuns("array(select id from page)")}) r order by id desc`;
 
 type Status = Run["status"];
+
+const statuses: readonly Status[] = runStatus.options;
 
 /** What the row of a run says that reads as the given status: under a kill switch every live one may read paused. */
 const storedAs: Readonly<Record<Status, readonly Status[]>> = {
@@ -73,12 +98,10 @@ export async function readRuns(
   },
 ): Promise<Run[]> {
   const { workspaceId, status, cursorId = lastId, limit } = asked;
-  const rows =
-    status === undefined
-      ? await sql.unsafe<Row[]>(all, [workspaceId, cursorId, limit], { prepare: true })
-      : await sql.unsafe<Row[]>(ofStatus, [workspaceId, cursorId, limit, status, [...storedAs[status]]], {
-          prepare: true,
-        });
+  const stored = status === undefined ? statuses : storedAs[status];
+  const rows = await sql.unsafe<Row[]>(listed, [workspaceId, cursorId, limit, status ?? null, [...stored]], {
+    prepare: true,
+  });
   return rows.map(({ grants: _grants, output: _output, ...run }) => run);
 }
 
