@@ -1,5 +1,6 @@
 import type { Queryable } from "@countersign/db/connect.ts";
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
+import { transaction } from "@countersign/db/transaction.ts";
 import { killScope } from "@countersign/engine/commits/kill-scope.ts";
 import { givenRun, makeWorld, type World } from "@countersign/engine/testing/fixtures.ts";
 import { expect, test } from "vitest";
@@ -11,13 +12,13 @@ const { sql } = await testDatabase();
 /** The rows of runs that this session looked at so far. */
 async function rowsLookedAt(session: Queryable): Promise<number> {
   const [row] = await session<{ n: number }[]>`
-    select coalesce(idx_tup_fetch, 0) + seq_tup_read as n from pg_stat_xact_user_tables where relname = 'runs'`;
-  return Number(row?.n ?? 0);
+    select (coalesce(idx_tup_fetch, 0) + seq_tup_read)::int as n from pg_stat_xact_user_tables where relname = 'runs'`;
+  return row?.n ?? 0;
 }
 
 /** The ids of a first page, and how many rows were looked at for it. */
 async function firstPage(world: World, status?: Run["status"]) {
-  return await sql.begin(async (session) => {
+  return await transaction(sql, async (session) => {
     const before = await rowsLookedAt(session);
     const runs = await readRuns(session, { workspaceId: world.workspaceId, status, cursorId: undefined, limit: 20 });
     return { ids: runs.map(({ id }) => id), looked: (await rowsLookedAt(session)) - before };
