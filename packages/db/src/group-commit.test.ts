@@ -25,7 +25,7 @@ function commitByHand() {
   return { commit, calls };
 }
 
-function setUp(max = 256) {
+function setUp({ max = 256, isIdle = false } = {}) {
   const main = commitByHand();
   const aside = commitByHand();
   const submitMove = createGroupCommit({
@@ -33,6 +33,7 @@ function setUp(max = 256) {
     straggle: aside.commit,
     keysOf: (move: Move) => move.keys,
     max,
+    isIdle: () => isIdle,
   });
   const submit = (id: number, ...keys: string[]) => submitMove({ id, keys });
   return { submit, batches: main.calls, stragglers: aside.calls };
@@ -87,7 +88,7 @@ test("two siblings of one key never share a batch, and go in the order they came
 });
 
 test("a batch holds at most `max`, and those left over go first in the next", async () => {
-  const { submit, batches } = setUp(2);
+  const { submit, batches } = setUp({ max: 2 });
   for (const id of [1, 2, 3, 4, 5]) void submit(id, `key ${id}`);
   await nextBatch();
   for (let call = 0; call < 3; call++) {
@@ -95,6 +96,22 @@ test("a batch holds at most `max`, and those left over go first in the next", as
     await nextBatch();
   }
   expect(idsOf(batches)).toEqual([[1, 2], [3, 4], [5]]);
+});
+
+test("where nothing else is under way, many go as two halves side by side, and siblings in neither together", async () => {
+  const { submit, batches } = setUp({ isIdle: true });
+  const all = Array.from({ length: 20 }, (_, i) => submit(i + 1, `key ${(i % 19) + 1}`));
+  await nextBatch();
+  const ids = Array.from({ length: 19 }, (_, i) => i + 1);
+  expect(idsOf(batches)).toEqual([ids.slice(0, 10), ids.slice(10)]);
+  batches[0]?.answer();
+  await nextBatch();
+  expect(batches).toHaveLength(2);
+  batches[1]?.answer();
+  await nextBatch();
+  expect(idsOf(batches.slice(2))).toEqual([[20]]);
+  batches[2]?.answer();
+  expect(await Promise.all(all)).toHaveLength(20);
 });
 
 test("a member whose row is locked goes alone, blocking, and delays only its own key", async () => {
@@ -185,16 +202,18 @@ test("a commit that answers the wrong number of outcomes is an error, not a mix-
 });
 
 const step = fc.record({
-  keys: fc.uniqueArray(fc.constantFrom("a", "b", "c", "d"), { minLength: 1, maxLength: 2 }),
+  keys: fc.uniqueArray(fc.constantFrom(..."abcdefghij"), { minLength: 1, maxLength: 2 }),
   isBad: fc.boolean(),
   isLocked: fc.boolean(),
   turns: fc.nat(3),
   pause: fc.nat(2),
 });
 
+const arrivals = fc.array(step, { maxLength: 40 });
+
 test("for any arrivals, locks and bad members, the outcomes equal those of one-by-one execution", async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 25 }), fc.integer({ min: 1, max: 6 }), async (steps, max) => {
+    fc.asyncProperty(arrivals, fc.integer({ min: 1, max: 6 }), fc.boolean(), async (steps, max, isIdle) => {
       const counts = new Map<string, number>();
       const commit: Commit<(typeof steps)[number], string> = async (moves, { blocking }) => {
         const keys = moves.flatMap((move) => move.keys);
@@ -206,7 +225,13 @@ test("for any arrivals, locks and bad members, the outcomes equal those of one-b
         if (bad !== undefined) throw new Error(`bad ${bad.keys.join()}`);
         return moves.map((move) => (taken.includes(move) ? count(counts, move.keys) : missed));
       };
-      const submit = createGroupCommit({ commit, straggle: commit, keysOf: (move) => move.keys, max });
+      const submit = createGroupCommit({
+        commit,
+        straggle: commit,
+        keysOf: (move) => move.keys,
+        max,
+        isIdle: () => isIdle,
+      });
       const outcomes: Promise<PromiseSettledResult<string>>[] = [];
       for (const one of steps) {
         outcomes.push(Promise.allSettled([submit(one)]).then(([outcome]) => outcome));

@@ -20,10 +20,15 @@ export type GroupCommitOptions<T, R> = {
   keysOf: (transition: T) => readonly string[];
   /** The most transitions in one batch. */
   max?: number;
+  /** True while the database has nothing else to do for this process; then a large batch goes as two halves side by side. */
+  isIdle?: () => boolean;
 };
 
 /** A batch costs about as much as its members; smaller ones let the next step of the first begin while the rest are written. */
 const usualMax = 64;
+
+/** Up to so many cost less together than in halves. */
+const keptTogether = 16;
 
 type Waiting<T, R> = {
   transition: T;
@@ -42,22 +47,30 @@ type Waiting<T, R> = {
  * where the connection was lost in mid-call the outcome is unknown and every member's promise rejects.
  */
 export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): (transition: T) => Promise<R> {
-  const { commit, straggle, keysOf, max = usualMax } = options;
+  const { commit, straggle, keysOf, max = usualMax, isIdle = () => false } = options;
   let waiting: Waiting<T, R>[] = [];
   let isScheduled = false;
-  let isInFlight = false;
-  const straggling = new Set<string>();
+  let inFlight = 0;
+  /** The keys of all members that were sent and are not settled. */
+  const busy = new Set<string>();
 
   function submit(transition: T): Promise<R> {
+    const keys = keysOf(transition);
     return new Promise((resolve, reject) => {
-      waiting.push({ transition, keys: keysOf(transition), resolve, reject });
+      const settling =
+        <V>(settle: (value: V) => void) =>
+        (value: V): void => {
+          for (const key of keys) busy.delete(key);
+          settle(value);
+        };
+      waiting.push({ transition, keys, resolve: settling(resolve), reject: settling(reject) });
       sendSoon();
     });
   }
 
   /** What the members of another batch go on to ask for comes one by one, within the turn in which that batch ended. */
   function sendSoon(): void {
-    if (isScheduled || isInFlight) return;
+    if (isScheduled || inFlight > 0) return;
     isScheduled = true;
     setImmediate(() => {
       isScheduled = false;
@@ -66,23 +79,29 @@ export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): (tra
   }
 
   function sendNext(): void {
-    const batch = takeBatch();
+    const half = Math.ceil(waiting.length / 2);
+    if (waiting.length > keptTogether && isIdle()) send(takeBatch(half));
+    send(takeBatch(max));
+  }
+
+  function send(batch: readonly Waiting<T, R>[]): void {
     if (batch.length === 0) return;
-    isInFlight = true;
+    inFlight += 1;
+    for (const { keys } of batch) for (const key of keys) busy.add(key);
     void settle(batch).finally(() => {
-      isInFlight = false;
+      inFlight -= 1;
       sendSoon();
     });
   }
 
   /** In order of arrival; whoever stays behind keeps its keys from those behind it, so that nobody overtakes. */
-  function takeBatch(): Waiting<T, R>[] {
-    const taken = new Set(straggling);
+  function takeBatch(most: number): Waiting<T, R>[] {
+    const taken = new Set(busy);
     const batch: Waiting<T, R>[] = [];
     const staying: Waiting<T, R>[] = [];
     let seen = 0;
     for (const member of waiting) {
-      if (batch.length === max) break;
+      if (batch.length === Math.min(most, max)) break;
       seen += 1;
       const isFree = !member.keys.some((key) => taken.has(key));
       (isFree ? batch : staying).push(member);
@@ -110,7 +129,6 @@ export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): (tra
   }
 
   async function goAlone(member: Waiting<T, R>): Promise<void> {
-    for (const key of member.keys) straggling.add(key);
     try {
       const [outcome] = await call(straggle, [member], true);
       if (outcome === missed) throw new Error("A blocking commit answered `missed`; it must wait for the lock");
@@ -118,7 +136,6 @@ export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): (tra
     } catch (error) {
       member.reject(error);
     } finally {
-      for (const key of member.keys) straggling.delete(key);
       sendSoon();
     }
   }

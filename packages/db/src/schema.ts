@@ -369,6 +369,18 @@ export const auditHeads = pgTable(
   (table) => [primaryKey({ columns: [table.workspaceId, table.seq] })],
 );
 
+/** A check of a workspace's audit that an administrator asked for and a worker makes. */
+export const auditChecks = pgTable("audit_checks", {
+  id: uuid("id").primaryKey(),
+  workspaceId: uuid("workspace_id").notNull(),
+  askedBy: uuid("asked_by").notNull(),
+  askedAt: moment("asked_at").notNull(),
+  takenAt: moment("taken_at"),
+  rowsRead: count("rows_read").notNull().default(0),
+  finishedAt: moment("finished_at"),
+  report: json("report"),
+});
+
 export const secrets = pgTable("secrets", {
   id: uuid("id").primaryKey(),
   workspaceId: uuid("workspace_id").notNull(),

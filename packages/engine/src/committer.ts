@@ -17,14 +17,23 @@ export interface CommitterOptions {
 /** One group commit for each kind of transition; see group-commit.ts for what a batch is. */
 export function createCommitter({ sql, stragglers, ring }: CommitterOptions): Committer {
   const groups = new Map<unknown, (transition: unknown) => Promise<unknown>>();
+  let inFlight = 0;
 
   function groupOf<T, R>(kind: CommitKind<T, R>): (transition: T) => Promise<R> {
     const known = groups.get(kind);
     if (known !== undefined) return known as (transition: T) => Promise<R>;
     const group = createGroupCommit<T, R>({
-      commit: (transitions, how) => kind.send(sql, transitions, how),
+      commit: async (transitions, how) => {
+        inFlight += 1;
+        try {
+          return await kind.send(sql, transitions, how);
+        } finally {
+          inFlight -= 1;
+        }
+      },
       straggle: (transitions, how) => onOwnConnection(stragglers, (own) => kind.send(own, transitions, how)),
       keysOf: kind.runsOf,
+      isIdle: () => inFlight === 0,
       ...(kind.max === undefined ? {} : { max: kind.max }),
     });
     groups.set(kind, group as (transition: unknown) => Promise<unknown>);
