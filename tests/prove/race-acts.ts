@@ -9,7 +9,8 @@ import { killScope } from "@countersign/engine/commits/kill-scope.ts";
 import { recordTurn } from "@countersign/engine/commits/record-turn.ts";
 import { recoverRuns } from "@countersign/engine/commits/recover-runs.ts";
 import { steerRun } from "@countersign/engine/commits/steer-run.ts";
-import { aDecision, aSteer, aTurn, endLease, moveDeadlines, toolHashes } from "@countersign/engine/testing/fixtures.ts";
+import { aDecision, aSteer, aTurn, toolHashes } from "@countersign/engine/testing/fixtures.ts";
+import { endLease, moveDeadlines } from "@countersign/engine/testing/rows.ts";
 import type { Scene } from "./race-scenes.ts";
 
 /** Something that somebody does to a run, once. */

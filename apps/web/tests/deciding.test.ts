@@ -2,7 +2,7 @@ import { killScope } from "@countersign/engine/commits/kill-scope.ts";
 import { liftScope } from "@countersign/engine/commits/lift-scope.ts";
 import { cancelRun } from "@countersign/engine/commits/cancel-run.ts";
 import { commitWithin } from "@countersign/engine/commit.ts";
-import { moveDeadlines } from "@countersign/engine/testing/fixtures.ts";
+import { moveDeadlines } from "@countersign/engine/testing/rows.ts";
 import type { Route } from "playwright-core";
 import { expect, test } from "vitest";
 import { decisionOf, givenCard, standing } from "./cards.ts";

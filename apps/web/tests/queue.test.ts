@@ -1,5 +1,6 @@
 import { expireWaits } from "@countersign/engine/commits/expire-waits.ts";
-import { givenQuestionRun, moveDeadlines } from "@countersign/engine/testing/fixtures.ts";
+import { givenQuestionRun } from "@countersign/engine/testing/fixtures.ts";
+import { moveDeadlines } from "@countersign/engine/testing/rows.ts";
 import { expect, test } from "vitest";
 import { cardOf, decisionOf, givenCard, standing } from "./cards.ts";
 import { expectAccessible, givenStage, keepPicture, phone, soon } from "./stage.ts";

@@ -8,8 +8,8 @@ import {
   claimRun,
   givenQuestionRun,
   givenRun,
-  moveDeadlines,
 } from "@countersign/engine/testing/fixtures.ts";
+import { moveDeadlines } from "@countersign/engine/testing/rows.ts";
 import { streamDeltas } from "@countersign/engine/stream-deltas.ts";
 import { expect, test } from "vitest";
 import { expectAccessible, expectClean, givenStage, hostile, keepPicture, soon } from "./stage.ts";

@@ -7,7 +7,8 @@ import type { Scenario } from "./scripted-model.ts";
 import { callsOf, crash, decidePending, outcomeOf, steer, stopPoint } from "./testing/driver.ts";
 import { driveOut, driveRun, makeEngine, readingTool, sendingTool, takeRun } from "./testing/engine.ts";
 import { engineDatabase } from "./testing/engine-database.ts";
-import { countRows, givenRun, makeWorld, runRow } from "./testing/fixtures.ts";
+import { givenRun, makeWorld } from "./testing/fixtures.ts";
+import { countRows, runRow } from "./testing/rows.ts";
 import type { ToolResult } from "./tool.ts";
 
 const { sql } = await engineDatabase();

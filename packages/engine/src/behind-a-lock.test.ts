@@ -19,18 +19,15 @@ import {
   aDecision,
   aSteer,
   aTurn,
-  callRow,
   claimRun,
-  endLease,
   givenApprovedRun,
   givenExecutingCall,
   givenGatedRun,
   givenRequestedCall,
   givenRun,
   makeWorld,
-  moveDeadlines,
-  runRow,
 } from "./testing/fixtures.ts";
+import { callRow, endLease, moveDeadlines, runRow } from "./testing/rows.ts";
 import { behindLock } from "./testing/held-lock.ts";
 
 /*

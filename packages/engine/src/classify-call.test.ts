@@ -9,7 +9,8 @@ import { createScriptedModel, type Scenario } from "./scripted-model.ts";
 import { callsOf, crash, decidePending, outcomeOf, stopPoint } from "./testing/driver.ts";
 import { driveOut, driveRun, makeEngine, sendingTool, takeRun } from "./testing/engine.ts";
 import { engineDatabase } from "./testing/engine-database.ts";
-import { givenRun, makeWorld, runRow, type World } from "./testing/fixtures.ts";
+import { givenRun, makeWorld, type World } from "./testing/fixtures.ts";
+import { runRow } from "./testing/rows.ts";
 import { v7 as uuidv7 } from "uuid";
 
 const { sql } = await engineDatabase();

@@ -15,14 +15,12 @@ import { engineDatabase } from "./testing/engine-database.ts";
 import {
   aBegin,
   aCall,
-  adopt,
   aDecision,
   aGatedCall,
   anAnswer,
   aSteer,
   aTurn,
   claimRun,
-  countRows,
   givenExecutingCall,
   givenGatedRun,
   givenQuestionRun,
@@ -30,9 +28,9 @@ import {
   givenRun,
   givenUnknownCall,
   makeWorld,
-  runRow,
   type World,
 } from "./testing/fixtures.ts";
+import { adopt, countRows, runRow } from "./testing/rows.ts";
 
 const { sql, url } = await engineDatabase();
 const stragglers = connect(url, { max: 4 });

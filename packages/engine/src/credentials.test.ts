@@ -4,7 +4,8 @@ import type { Handle, OutsideContext } from "./tool.ts";
 import { callsOf, decidePending, endEveryRun, outcomeOf } from "./testing/driver.ts";
 import { driveRun, makeEngine, readingTool, sendingTool } from "./testing/engine.ts";
 import { engineDatabase } from "./testing/engine-database.ts";
-import { countRows, givenRun, makeWorld } from "./testing/fixtures.ts";
+import { givenRun, makeWorld } from "./testing/fixtures.ts";
+import { countRows } from "./testing/rows.ts";
 
 const { sql } = await engineDatabase();
 

@@ -6,7 +6,8 @@ import type { Scenario } from "./scripted-model.ts";
 import { bumpPolicy, callsOf, decidePending, outcomeOf, stopPoint } from "./testing/driver.ts";
 import { driveOut, driveRun, makeEngine, sendingTool, takeRun, type TestEngine } from "./testing/engine.ts";
 import { engineDatabase } from "./testing/engine-database.ts";
-import { givenRun, makeWorld, moveDeadlines, type World } from "./testing/fixtures.ts";
+import { givenRun, makeWorld, type World } from "./testing/fixtures.ts";
+import { moveDeadlines } from "./testing/rows.ts";
 import { behindLock } from "./testing/held-lock.ts";
 import type { Proposed } from "./tool.ts";
 

@@ -22,7 +22,6 @@ import { engineDatabase } from "./testing/engine-database.ts";
 import {
   aBegin,
   aCall,
-  adopt,
   aDecision,
   aSteer,
   aTurn,
@@ -31,9 +30,9 @@ import {
   givenRequestedCall,
   givenRun,
   makeWorld,
-  moveDeadlines,
   type World,
 } from "./testing/fixtures.ts";
+import { adopt, moveDeadlines } from "./testing/rows.ts";
 import { authorOf, scopeOf, toolRule } from "./testing/policy.ts";
 
 const { sql, elsewhere } = await engineDatabase();

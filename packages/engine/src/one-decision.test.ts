@@ -3,7 +3,8 @@ import { commitWithin } from "./commit.ts";
 import { decideApproval } from "./commits/decide-approval.ts";
 import { createCommitter } from "./committer.ts";
 import { engineDatabase } from "./testing/engine-database.ts";
-import { aDecision, callRow, claimRun, countRows, givenGatedRun, makeWorld } from "./testing/fixtures.ts";
+import { aDecision, claimRun, givenGatedRun, makeWorld } from "./testing/fixtures.ts";
+import { callRow, countRows } from "./testing/rows.ts";
 
 const { sql, elsewhere } = await engineDatabase();
 

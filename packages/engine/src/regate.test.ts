@@ -8,7 +8,8 @@ import { createSweep } from "./sweep.ts";
 import { bumpPolicy, callsOf, decidePending, outcomeOf } from "./testing/driver.ts";
 import { driveOut, driveRun, makeEngine, sendingTool, takeRun, type TestEngine } from "./testing/engine.ts";
 import { engineDatabase } from "./testing/engine-database.ts";
-import { givenRun, makeWorld, runRow, type World } from "./testing/fixtures.ts";
+import { givenRun, makeWorld, type World } from "./testing/fixtures.ts";
+import { runRow } from "./testing/rows.ts";
 import { scopeOf, toolRule, writeRules } from "./testing/policy.ts";
 
 const { sql } = await engineDatabase();

@@ -6,7 +6,8 @@ import { migrate } from "@countersign/db/migrate.ts";
 import { expect, test } from "vitest";
 import { decidePending, until } from "./testing/driver.ts";
 import { readingTool, sendingTool } from "./testing/engine.ts";
-import { givenRun, makeWorld, runRow } from "./testing/fixtures.ts";
+import { givenRun, makeWorld } from "./testing/fixtures.ts";
+import { runRow } from "./testing/rows.ts";
 import { aWorker } from "./testing/worker.ts";
 
 /** Connections that died are noticed, and leases that nobody renewed run out, before anything goes on. */

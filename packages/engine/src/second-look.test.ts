@@ -15,7 +15,8 @@ import {
   type TestEngine,
 } from "./testing/engine.ts";
 import { engineDatabase } from "./testing/engine-database.ts";
-import { countRows, givenRun, makeWorld, type World } from "./testing/fixtures.ts";
+import { givenRun, makeWorld, type World } from "./testing/fixtures.ts";
+import { countRows } from "./testing/rows.ts";
 import type { Tool } from "./tool.ts";
 
 const { sql } = await engineDatabase();

@@ -32,13 +32,12 @@ import {
   aQuestionCall,
   aSteer,
   aTurn,
-  endLease,
   givenRun,
   makeWorld,
-  moveDeadlines,
   toolHashes,
   type World,
 } from "./testing/fixtures.ts";
+import { endLease, moveDeadlines } from "./testing/rows.ts";
 import { findViolations } from "./testing/invariants.ts";
 
 const { sql } = await engineDatabase();

@@ -9,7 +9,8 @@ import { type DeltaStream, streamDeltas } from "./stream-deltas.ts";
 import { crash, until } from "./testing/driver.ts";
 import { driveRun, makeEngine } from "./testing/engine.ts";
 import { engineDatabase } from "./testing/engine-database.ts";
-import { aTurn, claimRun, countRows, givenRun, makeWorld } from "./testing/fixtures.ts";
+import { aTurn, claimRun, givenRun, makeWorld } from "./testing/fixtures.ts";
+import { countRows } from "./testing/rows.ts";
 
 const { sql } = await engineDatabase();
 

@@ -4,7 +4,8 @@ import { createSweep } from "./sweep.ts";
 import { callsOf, outcomeOf } from "./testing/driver.ts";
 import { driveRun, makeEngine, sendingTool, takeRun } from "./testing/engine.ts";
 import { engineDatabase } from "./testing/engine-database.ts";
-import { endLease, givenRun, makeWorld, moveDeadlines, runRow } from "./testing/fixtures.ts";
+import { givenRun, makeWorld } from "./testing/fixtures.ts";
+import { endLease, moveDeadlines, runRow } from "./testing/rows.ts";
 
 const { sql } = await engineDatabase();
 

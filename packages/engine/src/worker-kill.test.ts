@@ -7,7 +7,8 @@ import type { Scenario } from "./scripted-model.ts";
 import { callsOf, decidePending, endEveryRun, outcomeOf, until } from "./testing/driver.ts";
 import { readingTool, sendingTool } from "./testing/engine.ts";
 import { engineDatabase } from "./testing/engine-database.ts";
-import { countRows, givenRun, makeWorld, moveDeadlines, runRow, type World } from "./testing/fixtures.ts";
+import { givenRun, makeWorld, type World } from "./testing/fixtures.ts";
+import { countRows, moveDeadlines, runRow } from "./testing/rows.ts";
 import { aWorker, type TestWorker } from "./testing/worker.ts";
 import type { OutsideContext, Tool, ToolResult } from "./tool.ts";
 

@@ -5,7 +5,8 @@ import { testDatabase } from "@countersign/db/testing/test-database.ts";
 import { expect, test } from "vitest";
 import { decidePending, outcomeOf, until } from "./testing/driver.ts";
 import { sendingTool } from "./testing/engine.ts";
-import { givenRun, makeWorld, runRow } from "./testing/fixtures.ts";
+import { givenRun, makeWorld } from "./testing/fixtures.ts";
+import { runRow } from "./testing/rows.ts";
 import { aWorker } from "./testing/worker.ts";
 
 const { url, sql } = await testDatabase();

@@ -3,7 +3,8 @@ import type { ModelRequest } from "./model.ts";
 import { endEveryRun, outcomeOf, until } from "./testing/driver.ts";
 import { readingTool, sendingTool } from "./testing/engine.ts";
 import { engineDatabase } from "./testing/engine-database.ts";
-import { givenRun, makeWorld, runRow } from "./testing/fixtures.ts";
+import { givenRun, makeWorld } from "./testing/fixtures.ts";
+import { runRow } from "./testing/rows.ts";
 import { scopeOf, toolRule, writeRules } from "./testing/policy.ts";
 import { aWorker, type TestWorker } from "./testing/worker.ts";
 

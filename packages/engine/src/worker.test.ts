@@ -4,7 +4,8 @@ import type { Scenario } from "./scripted-model.ts";
 import { callsOf, decidePending, endEveryRun, outcomeOf, steer, stopPoint, until } from "./testing/driver.ts";
 import { readingTool, sendingTool } from "./testing/engine.ts";
 import { engineDatabase } from "./testing/engine-database.ts";
-import { countRows, givenRun, makeWorld, runRow } from "./testing/fixtures.ts";
+import { givenRun, makeWorld } from "./testing/fixtures.ts";
+import { countRows, runRow } from "./testing/rows.ts";
 import { aWorker, type TestWorker } from "./testing/worker.ts";
 import type { Tool, ToolResult } from "./tool.ts";
 

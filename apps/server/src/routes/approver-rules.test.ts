@@ -1,6 +1,7 @@
 import { engineDatabase } from "@countersign/engine/testing/engine-database.ts";
 import { expireWaits } from "@countersign/engine/commits/expire-waits.ts";
-import { claimRun, moveDeadlines } from "@countersign/engine/testing/fixtures.ts";
+import { claimRun } from "@countersign/engine/testing/fixtures.ts";
+import { moveDeadlines } from "@countersign/engine/testing/rows.ts";
 import { afterAll, describe, expect, test } from "vitest";
 import { type Asked, givenMail, sendDecision, setApprovers } from "../testing/asking.ts";
 import { givenPeople, send, startTestServer } from "../testing/harness.ts";

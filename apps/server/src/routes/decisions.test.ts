@@ -2,7 +2,7 @@ import { engineDatabase } from "@countersign/engine/testing/engine-database.ts";
 import { commitWithin } from "@countersign/engine/commit.ts";
 import { expireWaits } from "@countersign/engine/commits/expire-waits.ts";
 import { supersedeApproval } from "@countersign/engine/commits/supersede-approval.ts";
-import { moveDeadlines } from "@countersign/engine/testing/fixtures.ts";
+import { moveDeadlines } from "@countersign/engine/testing/rows.ts";
 import { v7 as newId } from "uuid";
 import { afterAll, describe, expect, test } from "vitest";
 import { type Asked, givenMail, mail, sendDecision, setApprovers } from "../testing/asking.ts";

@@ -4,15 +4,8 @@ import { describe, expect, test } from "vitest";
 import { commitWithin } from "../commit.ts";
 import type { Hold } from "../held-run.ts";
 import { engineDatabase } from "../testing/engine-database.ts";
-import {
-  claimRun,
-  endLease,
-  givenExecutingCall,
-  givenRequestedCall,
-  makeWorld,
-  runRow,
-  type World,
-} from "../testing/fixtures.ts";
+import { claimRun, givenExecutingCall, givenRequestedCall, makeWorld, type World } from "../testing/fixtures.ts";
+import { endLease, runRow } from "../testing/rows.ts";
 import { behindLock } from "../testing/held-lock.ts";
 import { allRows, failAtEveryWrite } from "../testing/write-faults.ts";
 import {

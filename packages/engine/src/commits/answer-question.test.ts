@@ -2,16 +2,8 @@ import { v7 as uuidv7 } from "uuid";
 import { describe, expect, test } from "vitest";
 import { commitWithin } from "../commit.ts";
 import { engineDatabase } from "../testing/engine-database.ts";
-import {
-  anAnswer,
-  aSteer,
-  callRow,
-  claimRun,
-  givenQuestionRun,
-  makeWorld,
-  moveDeadlines,
-  runRow,
-} from "../testing/fixtures.ts";
+import { anAnswer, aSteer, claimRun, givenQuestionRun, makeWorld } from "../testing/fixtures.ts";
+import { callRow, moveDeadlines, runRow } from "../testing/rows.ts";
 import { behindLock } from "../testing/held-lock.ts";
 import { allRows, failAtEveryWrite } from "../testing/write-faults.ts";
 import { type AnswerQuestion, answerQuestion } from "./answer-question.ts";

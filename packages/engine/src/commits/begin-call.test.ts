@@ -9,9 +9,7 @@ import {
   aDecision,
   aGatedCall,
   aTurn,
-  callRow,
   claimRun,
-  endLease,
   givenApprovedRun,
   givenExecutingCall,
   givenGatedRun,
@@ -19,9 +17,9 @@ import {
   givenRun,
   givenUnknownCall,
   makeWorld,
-  runRow,
   type World,
 } from "../testing/fixtures.ts";
+import { callRow, endLease, runRow } from "../testing/rows.ts";
 import { behindLock } from "../testing/held-lock.ts";
 import { failAtEveryWrite } from "../testing/write-faults.ts";
 import { beginCall } from "./begin-call.ts";

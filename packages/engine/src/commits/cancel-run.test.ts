@@ -4,13 +4,11 @@ import { commitWithin } from "../commit.ts";
 import { engineDatabase } from "../testing/engine-database.ts";
 import {
   aCall,
-  adopt,
   aDecision,
   aGatedCall,
   aQuestionCall,
   aSteer,
   aTurn,
-  callRow,
   claimRun,
   givenExecutingCall,
   givenGatedRun,
@@ -18,9 +16,9 @@ import {
   givenRun,
   givenUnknownCall,
   makeWorld,
-  runRow,
   type World,
 } from "../testing/fixtures.ts";
+import { adopt, callRow, runRow } from "../testing/rows.ts";
 import { behindLock } from "../testing/held-lock.ts";
 import { allRows, failAtEveryWrite } from "../testing/write-faults.ts";
 import { cancelRun, type CancelRun } from "./cancel-run.ts";

@@ -11,16 +11,15 @@ import {
   aGatedCall,
   aSteer,
   aTurn,
-  callRow,
   claimRun,
   givenApprovedRun,
   givenExecutingCall,
   givenGatedRun,
   givenRun,
   makeWorld,
-  runRow,
   toolHashes,
 } from "../testing/fixtures.ts";
+import { callRow, runRow } from "../testing/rows.ts";
 import { failAtEveryWrite } from "../testing/write-faults.ts";
 import { type Claimed, claimRuns, type ClaimRuns } from "./claim-runs.ts";
 import { decideApproval } from "./decide-approval.ts";

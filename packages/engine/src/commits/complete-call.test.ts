@@ -6,17 +6,14 @@ import {
   aCall,
   aDecision,
   aTurn,
-  callRow,
   claimRun,
-  countRows,
-  endLease,
   givenExecutingCall,
   givenGatedRun,
   givenRequestedCall,
   givenRun,
   makeWorld,
-  runRow,
 } from "../testing/fixtures.ts";
+import { callRow, countRows, endLease, runRow } from "../testing/rows.ts";
 import { behindLock } from "../testing/held-lock.ts";
 import { allRows, failAtEveryWrite } from "../testing/write-faults.ts";
 import { completeCall, type CompleteCall } from "./complete-call.ts";

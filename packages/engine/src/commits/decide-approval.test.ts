@@ -7,18 +7,15 @@ import {
   aDecision,
   aGatedCall,
   aTurn,
-  callRow,
   claimRun,
-  endLease,
   givenApprovedRun,
   givenGatedRun,
   givenRun,
   givenUnknownCall,
   makeWorld,
-  moveDeadlines,
-  runRow,
   type World,
 } from "../testing/fixtures.ts";
+import { callRow, endLease, moveDeadlines, runRow } from "../testing/rows.ts";
 import { behindLock } from "../testing/held-lock.ts";
 import { allRows, failAtEveryWrite } from "../testing/write-faults.ts";
 import { cancelRun } from "./cancel-run.ts";

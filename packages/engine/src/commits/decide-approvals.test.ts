@@ -11,10 +11,9 @@ import {
   givenGatedRun,
   givenRun,
   makeWorld,
-  moveDeadlines,
-  runRow,
   type World,
 } from "../testing/fixtures.ts";
+import { moveDeadlines, runRow } from "../testing/rows.ts";
 import { behindLock } from "../testing/held-lock.ts";
 import { allRows, failAtEveryWrite } from "../testing/write-faults.ts";
 import { cancelRun } from "./cancel-run.ts";

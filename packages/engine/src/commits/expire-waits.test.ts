@@ -7,15 +7,13 @@ import {
   aGatedCall,
   aQuestionCall,
   aTurn,
-  callRow,
   claimRun,
   givenGatedRun,
   givenQuestionRun,
   givenRun,
   makeWorld,
-  moveDeadlines,
-  runRow,
 } from "../testing/fixtures.ts";
+import { callRow, moveDeadlines, runRow } from "../testing/rows.ts";
 import { allRows, failAtEveryWrite } from "../testing/write-faults.ts";
 import { transaction } from "@countersign/db/transaction.ts";
 import { decideApproval } from "./decide-approval.ts";

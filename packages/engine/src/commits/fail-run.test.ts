@@ -5,14 +5,13 @@ import { engineDatabase } from "../testing/engine-database.ts";
 import {
   aCall,
   aSteer,
-  callRow,
   claimRun,
   givenExecutingCall,
   givenGatedRun,
   givenRun,
   makeWorld,
-  runRow,
 } from "../testing/fixtures.ts";
+import { callRow, runRow } from "../testing/rows.ts";
 import { behindLock } from "../testing/held-lock.ts";
 import { allRows, failAtEveryWrite } from "../testing/write-faults.ts";
 import { failRun } from "./fail-run.ts";

@@ -5,7 +5,6 @@ import { engineDatabase } from "../testing/engine-database.ts";
 import {
   aBegin,
   aDecision,
-  callRow,
   claimRun,
   givenApprovedRun,
   givenExecutingCall,
@@ -13,9 +12,9 @@ import {
   givenRequestedCall,
   givenRun,
   makeWorld,
-  runRow,
   type World,
 } from "../testing/fixtures.ts";
+import { callRow, runRow } from "../testing/rows.ts";
 import { untilWaiting } from "../testing/held-lock.ts";
 import { allRows, failAtEveryWrite } from "../testing/write-faults.ts";
 import { beginCall } from "./begin-call.ts";

@@ -8,17 +8,14 @@ import {
   aCall,
   aDecision,
   aTurn,
-  callRow,
   claimRun,
-  endLease,
   givenExecutingCall,
   givenRequestedCall,
   givenRun,
   givenUnknownCall,
   makeWorld,
-  moveDeadlines,
-  runRow,
 } from "../testing/fixtures.ts";
+import { callRow, endLease, moveDeadlines, runRow } from "../testing/rows.ts";
 import { behindLock } from "../testing/held-lock.ts";
 import { allRows, failAtEveryWrite } from "../testing/write-faults.ts";
 import { beginCall } from "./begin-call.ts";

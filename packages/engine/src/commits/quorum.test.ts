@@ -1,16 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { commitWithin } from "../commit.ts";
 import { engineDatabase } from "../testing/engine-database.ts";
-import {
-  aBegin,
-  aDecision,
-  callRow,
-  claimRun,
-  givenGatedRun,
-  givenUnknownCall,
-  makeWorld,
-  runRow,
-} from "../testing/fixtures.ts";
+import { aBegin, aDecision, claimRun, givenGatedRun, givenUnknownCall, makeWorld } from "../testing/fixtures.ts";
+import { callRow, runRow } from "../testing/rows.ts";
 import { behindLock } from "../testing/held-lock.ts";
 import { allRows, failAtEveryWrite } from "../testing/write-faults.ts";
 import { beginCall } from "./begin-call.ts";

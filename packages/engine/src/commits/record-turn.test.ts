@@ -2,19 +2,8 @@ import { v7 as uuidv7 } from "uuid";
 import { describe, expect, test } from "vitest";
 import { commitWithin } from "../commit.ts";
 import { engineDatabase } from "../testing/engine-database.ts";
-import {
-  aCall,
-  aGatedCall,
-  aQuestionCall,
-  aSteer,
-  aTurn,
-  callRow,
-  claimRun,
-  countRows,
-  givenRun,
-  makeWorld,
-  runRow,
-} from "../testing/fixtures.ts";
+import { aCall, aGatedCall, aQuestionCall, aSteer, aTurn, claimRun, givenRun, makeWorld } from "../testing/fixtures.ts";
+import { callRow, countRows, runRow } from "../testing/rows.ts";
 import { readSnapshot } from "../run-snapshot.ts";
 import { behindLock } from "../testing/held-lock.ts";
 import { allRows, failAtEveryWrite } from "../testing/write-faults.ts";

@@ -7,15 +7,13 @@ import {
   aDecision,
   aSteer,
   aTurn,
-  callRow,
   claimRun,
-  endLease,
   givenExecutingCall,
   givenGatedRun,
   givenRun,
   makeWorld,
-  runRow,
 } from "../testing/fixtures.ts";
+import { callRow, endLease, runRow } from "../testing/rows.ts";
 import { failAtEveryWrite } from "../testing/write-faults.ts";
 import { decideApproval } from "./decide-approval.ts";
 import { recordTurn } from "./record-turn.ts";

@@ -7,13 +7,12 @@ import {
   aDecision,
   aSteer,
   claimRun,
-  endLease,
   givenGatedRun,
   givenRequestedCall,
   givenRun,
   makeWorld,
-  runRow,
 } from "../testing/fixtures.ts";
+import { endLease, runRow } from "../testing/rows.ts";
 import { behindLock } from "../testing/held-lock.ts";
 import { allRows, failAtEveryWrite } from "../testing/write-faults.ts";
 import { completeCall } from "./complete-call.ts";

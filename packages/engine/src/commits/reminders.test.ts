@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { commitWithin } from "../commit.ts";
 import { engineDatabase } from "../testing/engine-database.ts";
-import { aDecision, givenGatedRun, givenUnknownCall, makeWorld, runRow, type World } from "../testing/fixtures.ts";
+import { aDecision, givenGatedRun, givenUnknownCall, makeWorld, type World } from "../testing/fixtures.ts";
+import { runRow } from "../testing/rows.ts";
 import { behindLock } from "../testing/held-lock.ts";
 import { allRows, failAtEveryWrite } from "../testing/write-faults.ts";
 import { decideApproval } from "./decide-approval.ts";

@@ -8,16 +8,15 @@ import {
   aCall,
   aDecision,
   aTurn,
-  callRow,
   claimRun,
   givenApprovedRun,
   givenExecutingCall,
   givenRequestedCall,
   givenRun,
   makeWorld,
-  runRow,
   toolHashes,
 } from "../testing/fixtures.ts";
+import { callRow, runRow } from "../testing/rows.ts";
 import { behindLock } from "../testing/held-lock.ts";
 import { allRows, failAtEveryWrite } from "../testing/write-faults.ts";
 import { beginCall } from "./begin-call.ts";

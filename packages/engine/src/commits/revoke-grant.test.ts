@@ -4,15 +4,13 @@ import { commitWithin } from "../commit.ts";
 import { engineDatabase } from "../testing/engine-database.ts";
 import {
   aBegin,
-  adopt,
-  callRow,
   givenExecutingCall,
   givenRequestedCall,
   givenRun,
   makeWorld,
-  runRow,
   type World,
 } from "../testing/fixtures.ts";
+import { adopt, callRow, runRow } from "../testing/rows.ts";
 import { behindLock } from "../testing/held-lock.ts";
 import { allRows, failAtEveryWrite } from "../testing/write-faults.ts";
 import { beginCall } from "./begin-call.ts";

@@ -2,17 +2,8 @@ import { v7 as uuidv7 } from "uuid";
 import { expect, test } from "vitest";
 import { commitWithin } from "../commit.ts";
 import { engineDatabase } from "../testing/engine-database.ts";
-import {
-  aDecision,
-  aSteer,
-  aTurn,
-  claimRun,
-  countRows,
-  givenGatedRun,
-  givenRun,
-  makeWorld,
-  runRow,
-} from "../testing/fixtures.ts";
+import { aDecision, aSteer, aTurn, claimRun, givenGatedRun, givenRun, makeWorld } from "../testing/fixtures.ts";
+import { countRows, runRow } from "../testing/rows.ts";
 import { behindLock } from "../testing/held-lock.ts";
 import { allRows, failAtEveryWrite } from "../testing/write-faults.ts";
 import { cancelRun } from "./cancel-run.ts";

@@ -4,14 +4,13 @@ import { commitWithin } from "../commit.ts";
 import { engineDatabase } from "../testing/engine-database.ts";
 import {
   aDecision,
-  callRow,
   claimRun,
   givenApprovedRun,
   givenGatedRun,
   givenUnknownCall,
   makeWorld,
-  runRow,
 } from "../testing/fixtures.ts";
+import { callRow, runRow } from "../testing/rows.ts";
 import { behindLock } from "../testing/held-lock.ts";
 import { allRows, failAtEveryWrite } from "../testing/write-faults.ts";
 import { decideApproval } from "./decide-approval.ts";

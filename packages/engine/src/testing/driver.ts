@@ -7,7 +7,8 @@ import { recoverRuns } from "../commits/recover-runs.ts";
 import { steerRun } from "../commits/steer-run.ts";
 import type { Engine, HeldRun } from "../engine.ts";
 import { driveOut } from "./engine.ts";
-import { endLease, type World } from "./fixtures.ts";
+import { type World } from "./fixtures.ts";
+import { endLease } from "./rows.ts";
 
 /** A place that code under test comes to and stays at until it is let go. */
 export interface StopPoint<T> {
