@@ -57,17 +57,21 @@ function abortableTool(effect: string, answer: () => ToolResult = () => done("st
 test("DU13: a call longer than its lease is renewed and runs once, though sweepers and another worker look on", async () => {
   const world = await makeWorld(sql, spec);
   let executions = 0;
-  const leaseMs = 700;
+  const leaseMs = 2_000;
   const long = readingTool(
     "act",
     async () => {
       executions += 1;
-      await new Promise((resolve) => setTimeout(resolve, leaseMs * 2.5));
+      const [lease] = await sql`select lease_until from runs where id = ${runId}`;
+      await until(async () => {
+        const [over] = await sql`select clock_timestamp() > ${lease?.["lease_until"]} as is_so`;
+        return over?.["is_so"] === true;
+      });
       return done("at last");
     },
     { effect: "once" },
   );
-  const pair = [1, 2].map((n) => start([long], { leaseMs, renewMs: 70, sweepMs: 20, name: `worker ${n}` }));
+  const pair = [1, 2].map((n) => start([long], { leaseMs, renewMs: 100, sweepMs: 20, name: `worker ${n}` }));
   const runId = await givenRun(sql, world);
   await until(() => hasEnded(runId));
   expect(executions).toBe(1);
