@@ -69,7 +69,9 @@ describe("readPolicyDocument", () => {
 
   test.each(["run", "definition", "workspace"] as const)("the %s may not soften the denylist", (layer) => {
     const text = whole.replace(', "locked": true', "");
-    expect(linesOf(text, layer)).toEqual(["7 denylistSoftened: only the app may soften the denylist"]);
+    expect(linesOf(text, layer)).toEqual([
+      "7 denylistSoftened: only the installation's own file (COUNTERSIGN_POLICY) may soften the denylist; take this out here",
+    ]);
   });
 
   test.each(["run", "definition"] as const)("nothing of the %s can be locked", (layer) => {

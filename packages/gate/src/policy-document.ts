@@ -65,7 +65,12 @@ function checkLayer(source: unknown, known: KnownTools, layer: LayerName): Layer
     problems.push(problemAt(["approvalPolicy", "locked"], `an approval policy of the ${layer} cannot be locked`));
   }
   if (denylistSoftened !== undefined && layer !== "app") {
-    problems.push(problemAt(["denylistSoftened"], "only the app may soften the denylist"));
+    problems.push(
+      problemAt(
+        ["denylistSoftened"],
+        "only the installation's own file (COUNTERSIGN_POLICY) may soften the denylist; take this out here",
+      ),
+    );
   }
   if (checked.kind === "refused" || problems.length > 0) return { kind: "refused", problems };
   return {
