@@ -111,19 +111,22 @@ beforeAll(async () => {
   }));
   await writeFile(join(data, "hooks.tools.json"), JSON.stringify({ tools: declared }));
 
+  const ownTools = [join(import.meta.dirname, "support/canary-tools.ts"), join(data, "hooks.tools.json")].join(",");
+
   const world = await makeWorld(sql, { name: "agent", model: "scripted", toolset });
   worker = startProcess(join(import.meta.dirname, "support/canary-worker.ts"), {
     DATABASE_URL: url,
     COUNTERSIGN_DATA: data,
     COUNTERSIGN_WORKSPACE: world.workspaceId,
     COUNTERSIGN_OS_EXEC: "same-user",
-    COUNTERSIGN_TOOLS: [join(import.meta.dirname, "support/canary-tools.ts"), join(data, "hooks.tools.json")].join(","),
+    COUNTERSIGN_TOOLS: ownTools,
     LOG_LEVEL: "trace",
     SLACK_BOT_TOKEN: canaryValues.environment,
   });
   server = startProcess(join(repositoryRoot, "apps/server/src/main.ts"), {
     DATABASE_URL: url,
     COUNTERSIGN_DATA: data,
+    COUNTERSIGN_TOOLS: ownTools,
     PORT: "0",
     LOG_LEVEL: "trace",
   });

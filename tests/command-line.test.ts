@@ -36,12 +36,12 @@ const json = <T>({ out }: Answer): T => JSON.parse(out) as T;
 
 describe("secrets", { timeout: 60_000 }, () => {
   test("are set from standard input, in a next version under the name they have, listed without values, and deleted", async () => {
-    const first = await cli(["secrets", "set", "mail.send", "--name", "mail"], { input: "the-first-value\n" });
+    const first = await cli(["secrets", "set", "slack.send", "--name", "mail"], { input: "the-first-value\n" });
     expect(first).toMatchObject({ code: 0, out: expect.stringContaining("mail is set in version 1") });
-    const second = await cli(["secrets", "set", "mail.send"], { input: "another-value\n" });
+    const second = await cli(["secrets", "set", "slack.send"], { input: "another-value\n" });
     expect(second).toMatchObject({ code: 0, out: expect.stringContaining("mail is set in version 2") });
     const listed = await cli(["secrets", "ls", "--json"]);
-    expect(json(listed)).toMatchObject([{ name: "mail", capability: "mail.send", version: 2 }]);
+    expect(json(listed)).toMatchObject([{ name: "mail", capability: "slack.send", version: 2 }]);
     expect(listed.out).not.toContain("value");
     expect(await cli(["secrets", "rm", "mail"])).toMatchObject({ code: 0 });
     expect(json(await cli(["secrets", "ls", "--json"]))).toEqual([]);
@@ -49,14 +49,18 @@ describe("secrets", { timeout: 60_000 }, () => {
 
   test("refusals have their exit codes: 1 for what is not there, 2 for what cannot be, 3 for who may not", async () => {
     expect(await cli(["secrets", "rm", "nothing"])).toMatchObject({ code: 1 });
-    expect(await cli(["secrets", "set", "mail.send"])).toMatchObject({ code: 2 });
-    expect(await cli(["secrets", "set", "mail.send"], { input: "short" })).toMatchObject({ code: 2 });
+    expect(await cli(["secrets", "set", "slack.send"])).toMatchObject({ code: 2 });
+    expect(await cli(["secrets", "set", "slack.send"], { input: "short" })).toMatchObject({ code: 2 });
+    const unfit = await cli(["secrets", "set", "mail.send"], { input: "not a json" });
+    expect(unfit).toMatchObject({ code: 2, error: expect.stringContaining("a JSON object with host, port, from") });
+    const unknown = await cli(["secrets", "set", "mail.sned"], { input: "long-enough" });
+    expect(unknown).toMatchObject({ code: 2, error: expect.stringContaining("Known: calendar.read") });
     expect(await cli(["secrets", "ls"], { as: "viewer" })).toMatchObject({ code: 3 });
     expect(await cli(["secrets", "ls", "--nonsense"])).toMatchObject({ code: 2 });
   });
 
   test("lie under a new master key after a rotation, and the old key is gone", async () => {
-    await cli(["secrets", "set", "mail.send"], { input: "the-first-value" });
+    await cli(["secrets", "set", "slack.send"], { input: "the-first-value" });
     const rotated = json<{ keyId: string; resealed: number; retired: string[]; kept: string[] }>(
       await cli(["secrets", "rotate", "--json"]),
     );
@@ -66,7 +70,7 @@ describe("secrets", { timeout: 60_000 }, () => {
     const keys = await sql<{ key: string }[]>`select distinct key_id as key from secret_versions`;
     expect(keys).toEqual([{ key: rotated.keyId }]);
     expect((await readdir(data)).filter((name) => name.includes("earlier"))).toEqual([]);
-    expect(await cli(["secrets", "set", "mail.send"], { input: "another-value" })).toMatchObject({ code: 0 });
+    expect(await cli(["secrets", "set", "slack.send"], { input: "another-value" })).toMatchObject({ code: 0 });
     expect(json(await cli(["doctor", "--json"]))).toContainEqual(
       expect.objectContaining({ about: "keys", state: "ok" }),
     );
@@ -87,7 +91,7 @@ describe("the audit", { timeout: 60_000 }, () => {
 
   async function givenSealed(): Promise<{ id: string; seq: number }[]> {
     for (const value of ["value-one", "value-two", "value-three"])
-      await cli(["secrets", "set", "mail.send"], { input: value });
+      await cli(["secrets", "set", "slack.send"], { input: value });
     // Whatever writes on this server, in any database, holds sealing back until it has ended.
     for (;;) {
       await seal();

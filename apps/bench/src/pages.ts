@@ -4,7 +4,9 @@ import { parseArgs } from "node:util";
 import { connect, type Sql } from "@countersign/db/connect.ts";
 import { migrate } from "@countersign/db/migrate.ts";
 import { transaction } from "@countersign/db/transaction.ts";
+import { appendBullet } from "@countersign/kb/append-bullet.ts";
 import { applyOkf } from "@countersign/kb/apply-okf.ts";
+import { editNode } from "@countersign/kb/edit-node.ts";
 import { grepNodes } from "@countersign/kb/grep-nodes.ts";
 import { importFolder } from "@countersign/kb/import-folder.ts";
 import { readPage } from "@countersign/kb/read-page.ts";
@@ -12,6 +14,7 @@ import { searchPages } from "@countersign/kb/search-pages.ts";
 import { describeMachine } from "./machine.ts";
 import { startOwnPostgres } from "./own-postgres.ts";
 import { makeSearches, writeCorpus } from "./page-corpus.ts";
+import { createMeter } from "./processor-time.ts";
 
 /** A large knowledge base: how long it takes to load, to search and to edit, and what memory that needs. */
 const { values } = parseArgs({ options: { pages: { type: "string" }, searches: { type: "string" } } });
@@ -60,18 +63,11 @@ async function load(sql: Sql, by: By): Promise<void> {
 }
 
 async function search(sql: Sql, by: By): Promise<void> {
-  const times: number[] = [];
+  const meter = createMeter();
   for (const q of makeSearches(searches)) {
-    const startedAt = performance.now();
-    const result = await transaction(sql, (tx) => searchPages({ tx, ...by }, { q }), { isReadOnly: true });
-    const ms = performance.now() - startedAt;
-    times.push(ms);
-    if (ms > 150)
-      console.log(
-        `slow: ${JSON.stringify(q)} ${ms.toFixed(0)} ms, ${result.kind === "found" ? result.hits.length : 0} hits`,
-      );
+    await transaction(sql, (tx) => meter.measure(tx, () => searchPages({ tx, ...by }, { q })), { isReadOnly: true });
   }
-  console.log(`search: ${describeTimes(times)}`);
+  console.log(`search: ${meter.describe()}`);
 }
 
 async function grep(sql: Sql, by: By): Promise<void> {
@@ -93,26 +89,32 @@ async function grep(sql: Sql, by: By): Promise<void> {
   }
 }
 
+/** One bullet of 2,000 at a time: the whole page sent back, that bullet sent alone, one more at the end. */
 async function edit(sql: Sql, by: By): Promise<void> {
   const okf = Array.from({ length: 2_000 }, (_, n) => `- bullet ${n} of a long page\n`).join("");
   const made = await transaction(sql, (tx) => applyOkf({ tx, ...by }, { page: "Long", okf }));
   if (made.kind !== "applied") throw new Error(made.kind);
-  const times: number[] = [];
+  const pageId = made.page.id;
+  await sql`analyze nodes`;
+  const [whole, alone, appended] = [createMeter(), createMeter(), createMeter()];
   for (let round = 0; round < 50; round += 1) {
-    const read = await transaction(sql, (tx) => readPage({ tx, ...by }, made.page.id, { withIds: true }));
-    const changed = (read?.markdown ?? "").replace(`- bullet ${round * 37} of`, `- bullet ${round * 37} changed, of`);
-    const startedAt = performance.now();
+    const read = await transaction(sql, (tx) => readPage({ tx, ...by }, pageId, { withIds: true }));
+    const markdown = read?.markdown ?? "";
+    const changed = markdown.replace(`- bullet ${round * 37} of`, `- bullet ${round * 37} changed, of`);
     const result = await transaction(sql, (tx) =>
-      applyOkf({ tx, ...by }, { page: made.page.id, okf: changed, revision: read?.revision }),
+      whole.measure(tx, () => applyOkf({ tx, ...by }, { page: pageId, okf: changed, revision: read?.revision })),
     );
-    times.push(performance.now() - startedAt);
     if (result.kind !== "applied" || result.changed !== 1) throw new Error(JSON.stringify(result));
+    const [, nodeId = ""] = new RegExp(`- bullet ${round * 31 + 1} [^\n]*<!--(.*)-->`).exec(markdown) ?? [];
+    const edited = await transaction(sql, (tx) =>
+      alone.measure(tx, () => editNode({ tx, ...by }, { nodeId, okf: `- bullet ${round * 31 + 1} edited\n` })),
+    );
+    if (edited.kind !== "applied" || edited.changed !== 1) throw new Error(JSON.stringify(edited));
+    await transaction(sql, (tx) =>
+      appended.measure(tx, () => appendBullet({ tx, ...by }, { page: pageId, text: `appended ${round}` })),
+    );
   }
-  console.log(`one bullet of 2,000 edited: ${describeTimes(times)}`);
-}
-
-function describeTimes(times: readonly number[]): string {
-  const sorted = times.toSorted((a, b) => a - b);
-  const at = (share: number): string => (sorted[Math.floor((sorted.length - 1) * share)] ?? 0).toFixed(0);
-  return `p50 ${at(0.5)} ms, p95 ${at(0.95)} ms, p99 ${at(0.99)} ms, most ${at(1)} ms over ${times.length}`;
+  console.log(`page of 2,000 bullets sent back, one changed: ${whole.describe()}`);
+  console.log(`one bullet of 2,000 sent: ${alone.describe()}`);
+  console.log(`one bullet appended to 2,000: ${appended.describe()}`);
 }

@@ -20,7 +20,9 @@ const config: CliConfig = {
 };
 
 test("where nothing was started, the message says what to do", () => {
-  expect(() => connectToServer(config)).toThrow(/run \.\/countersign dev/);
+  const attempt = () => connectToServer(config);
+  for (const way of ["run ./countersign dev", "COUNTERSIGN_URL", "COUNTERSIGN_DATA", "./countersign init"])
+    expect(attempt).toThrow(way);
 });
 
 test("the data folder says where the server is, to its owner alone", () => {

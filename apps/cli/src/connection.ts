@@ -37,7 +37,13 @@ function readConnection(dataDir: string): Connection {
   } catch {
     throw new CliError(
       "usage",
-      `Which server? Nothing was started in ${dataDir} yet: run ./countersign dev, or set COUNTERSIGN_URL and COUNTERSIGN_TOKEN.`,
+      [
+        `Which server? Nothing was started in ${dataDir} yet. One of these:`,
+        "  run ./countersign dev, which starts everything on this machine;",
+        "  set COUNTERSIGN_URL and COUNTERSIGN_TOKEN to a server that runs elsewhere or that ./countersign serve started;",
+        "  set COUNTERSIGN_DATA to the folder of a ./countersign dev that runs in another terminal;",
+        "  for a new database of your own: ./countersign migrate, then ./countersign init, which makes the first token.",
+      ].join("\n"),
     );
   }
   try {

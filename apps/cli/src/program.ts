@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Command } from "commander";
 import { repositoryRoot } from "./config.ts";
 import { CliError } from "./exit.ts";
+import type { InitOptions } from "./local/init.ts";
 import { addVerb } from "./verb.ts";
 import { addAuditVerbs } from "./verbs/audit.ts";
 import { addCompletionVerb } from "./verbs/completion.ts";
@@ -43,6 +44,16 @@ export function createProgram(): Command {
     usage: "migrate",
     summary: "Bring the database of DATABASE_URL to this version",
     run: async (cli) => (await import("./local/migrate.ts")).runMigrations(cli),
+  });
+  addVerb<InitOptions>(program, {
+    usage: "init",
+    summary: "Make a workspace, its administrator and a token in the database of DATABASE_URL; for one without any",
+    options: (command) =>
+      command
+        .requiredOption("--workspace <name>", "what the workspace is called; no other may have the name")
+        .requiredOption("--admin <name>", "the name of its administrator")
+        .option("--email <address>", "by which an identity provider finds the administrator"),
+    run: async (cli, _args, options) => (await import("./local/init.ts")).initWorkspace(cli, options),
   });
   addRunVerbs(program);
   addTaskVerbs(program);

@@ -3,8 +3,19 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { transaction } from "@countersign/db/transaction.ts";
 import { storeBlob } from "@countersign/engine/blobs.ts";
+import { commitWithin } from "@countersign/engine/commit.ts";
+import { completeCall } from "@countersign/engine/commits/complete-call.ts";
+import { recordTurn } from "@countersign/engine/commits/record-turn.ts";
 import { engineDatabase } from "@countersign/engine/testing/engine-database.ts";
-import { givenGatedRun, givenQuestionRun, givenRun, type World } from "@countersign/engine/testing/fixtures.ts";
+import {
+  aCall,
+  aTurn,
+  claimRun,
+  givenGatedRun,
+  givenQuestionRun,
+  givenRun,
+  type World,
+} from "@countersign/engine/testing/fixtures.ts";
 import { givenRemembered } from "@countersign/engine/testing/policy.ts";
 import { createPage } from "@countersign/kb/create-page.ts";
 import { putCalendarEvent } from "@countersign/ops/calendar.ts";
@@ -80,9 +91,9 @@ async function webhookOf({ workspaceId, admin }: World): Promise<{ id: string; d
 
 const sha256Of = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-async function fileOf({ workspaceId }: World): Promise<string> {
+async function fileOf({ workspaceId }: World, createdBy = "system"): Promise<string> {
   const hash = await storeBlob(sql, workspaceId, Buffer.from("x"), "text/plain");
-  const file = await putFile(sql, { workspaceId, hash, name: "a.txt", mediaType: "text/plain", createdBy: "system" });
+  const file = await putFile(sql, { workspaceId, hash, name: "a.txt", mediaType: "text/plain", createdBy });
   return file?.id ?? "";
 }
 
@@ -144,6 +155,14 @@ const prepare: Record<string, Prepare> = {
   "GET /v1/runs/{id}": (world, owner) => runRoute(world, owner, ""),
   "GET /v1/runs/{id}/tree": (world, owner) => runRoute(world, owner, "/tree"),
   "GET /v1/runs/{id}/log": (world, owner) => runRoute(world, owner, "/log"),
+  "GET /v1/runs/{id}/calls/{callId}/result": async (world) => {
+    const runId = await givenRun(sql, world);
+    const hold = await claimRun(sql, runId);
+    const call = aCall();
+    await commitWithin(sql, recordTurn, aTurn(hold, { calls: [call] }));
+    await commitWithin(sql, completeCall, { ...hold, callId: call.id, status: "done", result: '"read"' });
+    return { path: `/v1/runs/${runId}/calls/${call.id}/result` };
+  },
   "GET /v1/runs/{id}/saying": (world, owner) => runRoute(world, owner, "/saying"),
   "GET /v1/runs/{id}/grants": (world, owner) => runRoute(world, owner, "/grants"),
   "POST /v1/runs/{id}/steer": (world, owner) => runRoute(world, owner, "/steer", { message: "hurry" }),
@@ -209,6 +228,8 @@ const prepare: Record<string, Prepare> = {
   "PUT /v1/uploads/{hash}": () => ({ path: `/v1/uploads/${sha256Of("x")}?name=a.txt`, body: "x" }),
   "GET /v1/files/{id}": async (world) => ({ path: `/v1/files/${await fileOf(world)}` }),
   "GET /v1/files/{id}/content": async (world) => ({ path: `/v1/files/${await fileOf(world)}/content` }),
+  "DELETE /v1/files/{id}": async (world, owner) => ({ path: `/v1/files/${await fileOf(world, `user:${owner}`)}` }),
+  "PUT /v1/file-space": () => ({ path: "/v1/file-space", body: { quotaBytes: null } }),
   "POST /v1/memory/{id}/accept": async (world) => ({ path: `/v1/memory/${await proposalOf(world)}/accept` }),
   "POST /v1/memory/{id}/dismiss": async (world) => ({ path: `/v1/memory/${await proposalOf(world)}/dismiss` }),
   "POST /v1/captures": () => ({
@@ -293,6 +314,10 @@ const prepare: Record<string, Prepare> = {
   "GET /v1/rules the workspace": () => ({ path: "/v1/rules" }),
   "GET /v1/rules a run": async (world, owner) => ({ path: await ofRun(world, owner, "/v1/rules") }),
   "PATCH /v1/rules the workspace": () => ({ path: "/v1/rules", body: askOf("kb.read") }),
+  "PATCH /v1/rules the workspace, what would change": () => ({
+    path: "/v1/rules?dryRun=true",
+    body: askOf("kb.read"),
+  }),
   "PATCH /v1/rules a definition": (world) => ({
     path: `/v1/rules?scope=definition&id=${world.definitionId}`,
     body: askOf("kb.read"),
@@ -372,7 +397,7 @@ const prepare: Record<string, Prepare> = {
   "GET /v1/tools/{name}": () => ({ path: "/v1/tools/mail.send" }),
   "PUT /v1/secrets/{name}": () => ({
     path: "/v1/secrets/smtp",
-    body: { capability: "mail.send", value: "a value long enough" },
+    body: { capability: "slack.send", value: "a-value-long-enough" },
   }),
   "DELETE /v1/secrets/{name}": async (world) => {
     const name = `s-${newId()}`;

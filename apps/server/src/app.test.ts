@@ -73,6 +73,15 @@ test("the API describes itself as OpenAPI 3.1, every route with its refusals", a
   expect(JSON.stringify(body)).toContain("#/components/schemas/Problem");
 });
 
+test("the description says where the server is: its public address, else the one it was asked at", async () => {
+  const { body } = await send(server, undefined, "GET", "/openapi.json");
+  expect(body["servers"]).toEqual([{ url: server.url }]);
+  const known = await startTestServer(url, { publicUrl: "https://agents.example.org/" });
+  const described = await send(known, undefined, "GET", "/openapi.json");
+  expect(described.body["servers"]).toEqual([{ url: "https://agents.example.org" }]);
+  await known.stop();
+});
+
 test("every route under /v1 refuses a request without a token", async () => {
   const operations = (await listOperations(server)).filter(({ path }) => path.startsWith("/v1/"));
   for (const operation of operations) {

@@ -21,6 +21,7 @@ import { createCaptureRoutes } from "./routes/captures.ts";
 import { createDefinitionRoutes } from "./routes/definitions.ts";
 import { createDelegationRoutes } from "./routes/delegations.ts";
 import { createEventRoutes } from "./routes/events.ts";
+import { createFileSpaceRoutes } from "./routes/file-space.ts";
 import { createFileRoutes, isUpload } from "./routes/files.ts";
 import { createGrantRoutes } from "./routes/grants.ts";
 import { createHealthRoutes } from "./routes/health.ts";
@@ -37,6 +38,7 @@ import { createExplainRoutes } from "./routes/explain.ts";
 import { createPolicyToolRoutes } from "./routes/policy-tools.ts";
 import { createRuleRoutes } from "./routes/rules.ts";
 import { createReminderRoutes } from "./routes/reminders.ts";
+import { createResultRoutes } from "./routes/results.ts";
 import { createRunRoutes } from "./routes/runs.ts";
 import { createSecretRoutes } from "./routes/secrets.ts";
 import { createSessionRoutes } from "./routes/sessions.ts";
@@ -105,15 +107,16 @@ export function createApp(deps: ServerDependencies) {
       "The id of the user a service acts for; on every route under /v1, where the token was made with the right",
     schema: { type: "string", format: "uuid" },
   });
-  app.doc31("/openapi.json", {
+  app.doc31("/openapi.json", (c) => ({
     openapi: "3.1.0",
+    servers: [{ url: new URL(deps.publicUrl ?? c.req.url).origin }],
     info: {
       title: "Countersign",
       version: "1",
       description,
     },
     security: [{ token: [] }],
-  });
+  }));
 
   app.defaultHook = (result) => {
     if (result.success) return;
@@ -130,12 +133,14 @@ export function createApp(deps: ServerDependencies) {
     .route("/", createMetricsRoutes(deps, metrics))
     .route("/", createSessionRoutes(deps))
     .route("/v1", createRunRoutes(deps))
+    .route("/v1", createResultRoutes(deps))
     .route("/v1", createApprovalRoutes({ ...deps, countDecision: metrics.countDecision }))
     .route("/v1", createDelegationRoutes(deps))
     .route("/v1", createEventRoutes({ ...deps, events }))
     .route("/v1", createTaskLogRoutes(deps))
     .route("/v1", createTaskRoutes({ ...deps, countDecision: metrics.countDecision }))
     .route("/v1", createFileRoutes(deps))
+    .route("/v1", createFileSpaceRoutes(deps))
     .route("/v1", createMemoryRoutes(deps))
     .route("/v1", createCaptureRoutes(deps))
     .route("/v1", createReminderRoutes(deps))

@@ -29,6 +29,32 @@ function knownTools(tools: Tools): KnownTools {
   return { tools: [...tools.values()].map(({ tool }) => tool) };
 }
 
+/** What changes would make of a scope's rules, each beside what is there; refused as they would be, but for the right to. */
+export async function previewRules(
+  sql: Queryable,
+  scope: PolicyScope,
+  asked: Asked,
+  tools: Tools,
+): Promise<z.infer<typeof changedSchema>> {
+  const changes = checkChanges(asked, scope, tools);
+  const written = await readWrittenRules(sql, scope.scopeId);
+  const found = changes.map(({ target, rule, seenVersion }) => {
+    const there = written.find((one) => keyOf(one.target) === keyOf(target));
+    const [before, after] = [saidBy(there), saidBy(rule)];
+    const isSame = JSON.stringify(before) === JSON.stringify(after);
+    const outcome = isSame ? ("unchanged" as const) : after === undefined ? ("cleared" as const) : ("written" as const);
+    const version = there?.version ?? 0;
+    return { isStale: seenVersion !== undefined && seenVersion !== version, target, outcome, version, before, after };
+  });
+  const stale = found.filter(({ isStale }) => isStale);
+  if (stale.length > 0) throw staleRules(stale.map(({ target, version }) => isIn(target, version)));
+  return {
+    scope: scope.scope,
+    id: scope.scopeId,
+    changes: found.map(({ isStale: _isStale, ...change }) => ({ ...change, id: null, waiting: 0 })),
+  };
+}
+
 /** Afterwards the scope says of each target what was asked, or nothing has changed: one wrong entry refuses all of them. */
 export async function changeRules(
   sql: Queryable,
@@ -54,7 +80,7 @@ export async function changeRules(
     case "not_found":
       throw new Problem("not_found", `There is no ${scope.scope} ${scope.scopeId} in this workspace.`);
     case "stale":
-      throw staleRules(outcome.targets.map(({ target, version }) => `${keyOf(target)} is in version ${version}`));
+      throw staleRules(outcome.targets.map(({ target, version }) => isIn(target, version)));
     case "set":
       return {
         scope: scope.scope,
@@ -286,6 +312,10 @@ export async function changeDial(
 function refuseEnded({ scope, scopeId, hasEnded }: PolicyScope): void {
   if (!hasEnded) return;
   throw new Problem("run_ended", `The ${scope} ${scopeId} has ended, so no policy of its own matters any more.`);
+}
+
+function isIn(target: RuleChange["target"], version: number): string {
+  return `${keyOf(target)} is in version ${version}`;
 }
 
 function staleRules(found: readonly string[]): Problem {

@@ -234,6 +234,10 @@ const cases: Record<string, (world: World) => Promise<Case> | Case> = {
     changed: { name: "b", role: "viewer" },
     count: () => countRows("users", `workspace_id = '${world.workspaceId}' and name in ('a', 'b')`),
   }),
+  "POST /v1/audit/checks": (world) => ({
+    path: "/v1/audit/checks",
+    count: () => countRows("audit_checks", `workspace_id = '${world.workspaceId}'`),
+  }),
   "POST /v1/webhooks": (world) => ({
     path: "/v1/webhooks",
     body: { url: "https://93.184.215.14/a" },

@@ -1,5 +1,6 @@
 import { giveBackMemory } from "@countersign/db/give-back-memory.ts";
 import { type Logger, pino } from "pino";
+import { addressWarnings } from "./address-warnings.ts";
 import { readConfig, type ServerConfig } from "./config.ts";
 import { startServer } from "./serve.ts";
 
@@ -9,7 +10,9 @@ const refusals = new Set(["AddressRefusal", "BootRefusal", "ConfigError", "Engin
 /** Serves until SIGTERM or SIGINT; what was in hand is answered first. */
 async function run(config: ServerConfig, log: Logger): Promise<void> {
   const server = await startServer(config, log);
-  log.info({ url: server.url }, "listening");
+  const { publicUrl } = config;
+  log.info({ url: server.url, ...(publicUrl === undefined ? {} : { publicUrl }) }, "listening");
+  for (const warning of addressWarnings(config)) log.warn(warning);
   giveBackMemory();
   let isStopping = false;
   const stop = async (signal: string): Promise<void> => {

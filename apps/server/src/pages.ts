@@ -59,24 +59,37 @@ function readPage(path: string, isForever: boolean): Page {
 }
 
 /**
- * Answers GET and HEAD of the web app's addresses with its page, and of its files with them; passes everything else on.
- * Nothing here reads a session or changes anything.
+ * Answers GET and HEAD of the web app's addresses with its page, and of its files with them; passes everything else on. To
+ * whom a browser brought to an address that nothing knows, the page says so. Nothing here reads a session or changes anything.
  */
 export function servePages(pages: Pages) {
   return createMiddleware<AppEnv>(async (c, next) => {
     const isRead = c.req.method === "GET" || c.req.method === "HEAD";
+    const mayZip = /\bgzip\b/.test(c.req.header("accept-encoding") ?? "");
     const page = isRead ? pages.get(appPaths.test(c.req.path) ? "/index.html" : c.req.path) : undefined;
-    if (page === undefined) return await next();
+    if (page !== undefined) return answerWith(page, mayZip);
 
-    const mayZip = page.gzipped !== undefined && /\bgzip\b/.test(c.req.header("accept-encoding") ?? "");
-    c.header("Content-Type", page.type);
-    c.header("Cache-Control", page.isForever ? "public, max-age=31536000, immutable" : "no-cache");
-    c.header("Vary", "Accept-Encoding");
-    c.header("Content-Security-Policy", contentPolicy);
-    c.header("X-Content-Type-Options", "nosniff");
-    c.header("Referrer-Policy", "no-referrer");
-    c.header("Cross-Origin-Opener-Policy", "same-origin");
-    if (mayZip) c.header("Content-Encoding", "gzip");
-    return c.body(mayZip ? (page.gzipped ?? page.body) : page.body, 200);
+    await next();
+    const whole = pages.get("/index.html");
+    const isVisit = isRead && c.req.header("sec-fetch-dest") === "document";
+    if (isVisit && c.res.status === 404 && whole !== undefined) c.res = answerWith(whole, mayZip, 404);
+    return undefined;
+  });
+}
+
+function answerWith({ body, gzipped, type, isForever }: Page, mayZip: boolean, status = 200): Response {
+  const zipped = mayZip ? gzipped : undefined;
+  return new Response(zipped ?? body, {
+    status,
+    headers: {
+      "Content-Type": type,
+      "Cache-Control": isForever ? "public, max-age=31536000, immutable" : "no-cache",
+      Vary: "Accept-Encoding",
+      "Content-Security-Policy": contentPolicy,
+      "X-Content-Type-Options": "nosniff",
+      "Referrer-Policy": "no-referrer",
+      "Cross-Origin-Opener-Policy": "same-origin",
+      ...(zipped === undefined ? {} : { "Content-Encoding": "gzip" }),
+    },
   });
 }

@@ -25,10 +25,12 @@ export const problems = {
   already_decided: { status: 409, title: "Already decided" },
   already_closed: { status: 409, title: "Already closed" },
   cannot_undo: { status: 409, title: "Cannot be taken back" },
+  file_in_use: { status: 409, title: "Something refers to the file" },
   run_ended: { status: 409, title: "The run has ended" },
   expired: { status: 410, title: "Expired" },
   stale: { status: 412, title: "Changed since you saw it" },
   too_large: { status: 413, title: "The body is too large" },
+  quota_exceeded: { status: 413, title: "No room for the file" },
   unsupported_media_type: { status: 415, title: "The body is not declared as JSON" },
   content_mismatch: { status: 422, title: "Not the content that was announced" },
   invalid_definition: { status: 422, title: "Not a definition" },
@@ -72,6 +74,12 @@ export interface ProblemDetails {
   };
   /** Of several that were to be decided together: those that kept the others from it. */
   readonly refusals?: readonly { readonly approvalId: string; readonly code: ProblemCode; readonly detail: string }[];
+  /** What refers to a file that was to be deleted; `id` and `name` are null where the asker may not see it. */
+  readonly references?: readonly {
+    readonly kind: "page" | "capture" | "call";
+    readonly id: string | null;
+    readonly name: string | null;
+  }[];
 }
 
 /** The request is refused. `message` is for the person who made it: what was asked, what was found, what to do. */
@@ -130,5 +138,8 @@ export const problemSchema = z
       })
       .optional(),
     refusals: z.array(z.object({ approvalId: z.string(), code: z.string(), detail: z.string() })).optional(),
+    references: z
+      .array(z.object({ kind: z.string(), id: z.string().nullable(), name: z.string().nullable() }))
+      .optional(),
   })
   .openapi("Problem");

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type BrokerPublicKey, parsePublicKey, readPublicKey } from "@countersign/broker/public-key.ts";
-import { checkServer } from "@countersign/db/boot-check.ts";
+import { checkServer, checkTables } from "@countersign/db/boot-check.ts";
 import { connect } from "@countersign/db/connect.ts";
 import { createBell, listenToBell } from "@countersign/engine/bell.ts";
 import { loadAppPolicy } from "@countersign/engine/load-app-policy.ts";
@@ -51,6 +51,7 @@ export async function startServer(
 
   try {
     await checkServer(sql);
+    await checkTables(sql);
     const tools = await assembleTools({ files: config.toolFiles ?? [], osExec: config.osExec, mayExecute: false });
     if (config.policyFile !== undefined && (await loadAppPolicy(sql, config.policyFile, tools)) === "configured") {
       log.info({ file: config.policyFile }, "the installation's policy was taken in");

@@ -1,3 +1,4 @@
+import { explainOverQuota, findSpace } from "@countersign/ops/file-space.ts";
 import { findNameProblem, readMediaType } from "@countersign/ops/files.ts";
 import { storeUpload } from "@countersign/ops/store-upload.ts";
 import type { StoredFile } from "@countersign/ops/files.ts";
@@ -22,7 +23,8 @@ export interface Upload {
 
 /**
  * Stores what is uploaded; when it returns, the file is there and its content is what was announced. Refuses what is too
- * large, from its announced length on, and what turns out to be something else; then nothing is stored.
+ * large or has no room in the workspace's quota, from its announced length on, and what turns out to be something else;
+ * then nothing is stored.
  */
 export async function upload(sql: Sql, asked: Upload, mostBytes: number): Promise<StoredFile> {
   const { workspaceId, userId, hash, name, pageId, contentLength, body } = asked;
@@ -32,6 +34,12 @@ export async function upload(sql: Sql, asked: Upload, mostBytes: number): Promis
   if (mediaType === undefined) throw invalidField("header.content-type", "is no media type; leave it out, or send one");
   if (contentLength !== undefined && Number(contentLength) > mostBytes) throw tooLarge(mostBytes);
 
+  if (contentLength !== undefined) {
+    const size = Number(contentLength);
+    const space = await findSpace(sql, workspaceId, { hash, size });
+    if (space.kind === "over_quota") throw new Problem("quota_exceeded", explainOverQuota(size, space));
+  }
+
   const file = { workspaceId, hash, name, mediaType, createdBy: `user:${userId}`, pageId };
   const result = await storeUpload(sql, file, body ?? nothing(), mostBytes);
   switch (result.kind) {
@@ -39,6 +47,8 @@ export async function upload(sql: Sql, asked: Upload, mostBytes: number): Promis
       return result.file;
     case "too_large":
       throw tooLarge(mostBytes);
+    case "over_quota":
+      throw new Problem("quota_exceeded", explainOverQuota(result.size, result));
     case "mismatch":
       throw new Problem(
         "content_mismatch",

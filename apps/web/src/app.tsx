@@ -1,18 +1,17 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { lazy, Suspense } from "react";
 import { Redirect, Route, Switch } from "wouter";
 import { Refused } from "./api.ts";
 import { Frame } from "./frame.tsx";
 import { Login } from "./pages/login.tsx";
 import { Tasks } from "./pages/tasks.tsx";
-import { Waiting } from "./parts/states.tsx";
+import { later } from "./parts/later.tsx";
 import { words } from "./words.ts";
 
-const TaskPage = lazy(async () => ({ default: (await import("./pages/task.tsx")).TaskPage }));
-const Runs = lazy(async () => ({ default: (await import("./pages/runs.tsx")).Runs }));
-const RunPage = lazy(async () => ({ default: (await import("./pages/run.tsx")).RunPage }));
-const Knowledge = lazy(async () => ({ default: (await import("./pages/kb.tsx")).Knowledge }));
-const Admin = lazy(async () => ({ default: (await import("./pages/admin.tsx")).Admin }));
+const TaskPage = later(async () => (await import("./pages/task.tsx")).TaskPage);
+const Runs = later(async () => (await import("./pages/runs.tsx")).Runs);
+const RunPage = later(async () => (await import("./pages/run.tsx")).RunPage);
+const Knowledge = later(async () => (await import("./pages/kb.tsx")).Knowledge);
+const Admin = later(async () => (await import("./pages/admin.tsx")).Admin);
 
 const client = new QueryClient({
   defaultOptions: {
@@ -32,22 +31,20 @@ export function App() {
         <Route path="/login" component={Login} />
         <Route>
           <Frame>
-            <Suspense fallback={<Waiting />}>
-              <Switch>
-                <Route path="/">
-                  <Redirect to="/tasks" replace />
-                </Route>
-                <Route path="/tasks" component={Tasks} />
-                <Route path="/tasks/:id">{({ id }) => <TaskPage id={id} />}</Route>
-                <Route path="/runs" component={Runs} />
-                <Route path="/runs/:id">{({ id }) => <RunPage id={id} />}</Route>
-                <Route path="/kb/*?" component={Knowledge} />
-                <Route path="/admin/*?" component={Admin} />
-                <Route>
-                  <h1>{words.noSuchPage}</h1>
-                </Route>
-              </Switch>
-            </Suspense>
+            <Switch>
+              <Route path="/">
+                <Redirect to="/tasks" replace />
+              </Route>
+              <Route path="/tasks" component={Tasks} />
+              <Route path="/tasks/:id">{({ id }) => <TaskPage id={id} />}</Route>
+              <Route path="/runs" component={Runs} />
+              <Route path="/runs/:id">{({ id }) => <RunPage id={id} />}</Route>
+              <Route path="/kb/*?" component={Knowledge} />
+              <Route path="/admin/*?" component={Admin} />
+              <Route>
+                <h1>{words.noSuchPage}</h1>
+              </Route>
+            </Switch>
           </Frame>
         </Route>
       </Switch>

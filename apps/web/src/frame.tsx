@@ -1,9 +1,12 @@
 import { type ReactNode, useEffect, useMemo } from "react";
-import { Link, useLocation } from "wouter";
+import { Link, Redirect, useLocation } from "wouter";
+import { Refused } from "./api.ts";
 import { useMe, useOpenTasks, useSignOut } from "./queries.ts";
+import { useArrivals } from "./live/use-arrivals.ts";
 import { useLive } from "./live/use-live.ts";
 import { useNewVersion } from "./live/use-new-version.ts";
 import { useNotifications } from "./live/use-notifications.ts";
+import { Announce } from "./parts/announce.tsx";
 import { Banner } from "./parts/banner.tsx";
 import { KeySheet } from "./parts/key-sheet.tsx";
 import { words } from "./words.ts";
@@ -25,6 +28,8 @@ export function Frame({ children }: { readonly children: ReactNode }) {
   const { data, hasNextPage } = useOpenTasks();
   const open = useMemo(() => data?.pages.flatMap((page) => page.tasks), [data]);
   useNotifications(open);
+  const arrived = useArrivals(open, { partCount: data?.pages.length ?? 0, isWhole: !hasNextPage });
+  const announced = useMemo(() => arrived.map((task) => words.card.announce(task.title)), [arrived]);
   // As many as the list shows: what it has not read yet is said by a sign.
   const count = open?.length ?? 0;
   const shownCount = `${count}${hasNextPage ? "+" : ""}`;
@@ -34,6 +39,10 @@ export function Frame({ children }: { readonly children: ReactNode }) {
     document.title = count === 0 ? words.product : `(${shownCount}) ${words.product}`;
   }, [count, shownCount]);
 
+  // Who was signed in keeps what the page shows, and what was typed into it.
+  const isStranger =
+    me.data === undefined && me.error instanceof Refused && me.error.problem.code === "unauthenticated";
+  if (isStranger) return <Redirect to="/login" replace />;
   return (
     <>
       <a className="skip" href="#page">
@@ -66,6 +75,7 @@ export function Frame({ children }: { readonly children: ReactNode }) {
           </div>
         )}
       </header>
+      <Announce texts={announced} />
       <Banner live={live} isNewVersion={isNewVersion} />
       <main id="page" tabIndex={-1}>
         {children}

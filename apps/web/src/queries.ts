@@ -61,18 +61,34 @@ export function useRuns(status: RunStatus | undefined) {
   });
 }
 
-/** The most entries the server gives at once: the latest are at the end, and what waits for a person is among them. */
+/** The most entries the server gives at once. */
 const entriesAtOnce = 1_000;
 
-/** A run with all that happened in it, by parts. */
-export function useRunTree(id: string) {
+/** Beyond the last line of any run. */
+const theEnd = 2_000_000_000;
+
+type TreePart = { readonly after: number } | { readonly before: number } | { readonly around: string };
+
+/**
+ * A run with what happened in it, by parts in both directions: from its latest on, where what waits for a person is, or
+ * from `around`, an address within the page such as `#step-7` or `#call-…`.
+ */
+export function useRunTree(id: string, around: string) {
   return useInfiniteQuery({
-    queryKey: ["runs", id, "tree"],
-    initialPageParam: 0,
-    queryFn: ({ pageParam: after }) =>
-      ask(api.runs[":id"].tree.$get({ param: { id }, query: { after, limit: entriesAtOnce } })),
-    getNextPageParam: (part) => part.nextAfter ?? undefined,
+    queryKey: ["runs", id, "tree", around],
+    initialPageParam: partAround(around),
+    queryFn: ({ pageParam: part }) =>
+      ask(api.runs[":id"].tree.$get({ param: { id }, query: { ...part, limit: entriesAtOnce } })),
+    getNextPageParam: (part): TreePart | undefined => (part.nextAfter === null ? undefined : { after: part.nextAfter }),
+    getPreviousPageParam: (part): TreePart | undefined =>
+      part.prevBefore === null ? undefined : { before: part.prevBefore },
   });
+}
+
+function partAround(address: string): TreePart {
+  const [, kind, name = ""] = /^#(step|call)-([\da-f-]+)$/.exec(address) ?? [];
+  if (kind === "call") return { around: name };
+  return kind === "step" ? { after: Math.max(0, Number(name) - entriesAtOnce / 2) } : { before: theEnd };
 }
 
 /** The tools there are, for what a card says of one beside the call itself. */
@@ -83,4 +99,19 @@ export function useTools() {
 /** The agents there are. */
 export function useDefinitions() {
   return useQuery({ queryKey: ["definitions"], queryFn: () => ask(api.definitions.$get({ query: {} })) });
+}
+
+/** The people of the workspace, by name: for whoever has to name one. */
+export function usePeople() {
+  return useQuery({ queryKey: ["users", "people"], queryFn: readPeople });
+}
+
+async function readPeople(): Promise<{ readonly id: string; readonly name: string }[]> {
+  const people: { readonly id: string; readonly name: string }[] = [];
+  for (let cursor: string | undefined; ;) {
+    const page = await ask(api.people.$get({ query: { limit: 200, ...(cursor === undefined ? {} : { cursor }) } }));
+    people.push(...page.people);
+    if (page.nextCursor === null) return people.toSorted((one, other) => one.name.localeCompare(other.name));
+    cursor = page.nextCursor;
+  }
 }

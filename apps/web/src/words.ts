@@ -64,6 +64,7 @@ export const words = {
     part: (shown: number, all: number) =>
       `The first ${shown.toLocaleString("en")} of ${all.toLocaleString("en")} characters.`,
     whole: (all: number) => `All ${all.toLocaleString("en")} characters.`,
+    given: (all: number) => `The ${all.toLocaleString("en")} characters that the agent was given. There are more.`,
     more: "Show more",
     download: "Download all",
   },

@@ -61,7 +61,7 @@ test("a secret is written, and its value is nowhere on the page afterwards; remo
   await open(page, "secrets");
   await page.getByRole("button", { name: "Set a secret…" }).click();
   await page.getByLabel("Name").fill("mail-key");
-  await page.getByLabel("Gives reach to").fill("mail.send");
+  await page.getByLabel("Gives reach to").fill("llm.anthropic");
   await page.getByLabel("Value").fill(value);
   await expectAccessible(page);
   await page.getByRole("button", { name: "Save" }).click();
@@ -132,6 +132,7 @@ test("a tool is set off and back, a rule is written, explained, tried on past ca
   await page.getByRole("dialog").getByLabel("Tool, family or server").fill("kb.append");
   await page.getByRole("dialog").getByLabel("What it does").selectOption("ask");
   await expectAccessible(page);
+  await page.getByRole("button", { name: "Show what would change" }).click();
   await page.getByRole("button", { name: "Write it" }).click();
   await page.getByRole("dialog").waitFor({ state: "detached" });
   const stored = page.locator("tr", { hasText: "tool kb.append" });

@@ -9,12 +9,16 @@ export interface Front {
   leadTo(url: string): void;
   /** From now on nobody is led anywhere. */
   leadNowhere(): void;
+  /** Streams of events that are open now look alive from then on, and nothing comes through; all else is cut off. */
+  freezeStreams(): void;
   stop(): Promise<void>;
 }
 
 /** Starts an address in front of a server. */
 export async function startFront(url: string): Promise<Front> {
   const sockets = new Set<Socket>();
+  /** What is between the two ends of a connection that carries a stream, by either end. */
+  const streams = new Map<Socket, Socket>();
   let target: URL | undefined = new URL(url);
   const server = createTcpServer((client) => {
     if (target === undefined) return void client.destroy();
@@ -28,9 +32,13 @@ export async function startFront(url: string): Promise<Front> {
       from.on("error", () => to.destroy());
       from.on("close", () => {
         sockets.delete(from);
+        streams.delete(from);
         to.destroy();
       });
     }
+    upstream.on("data", (part: Buffer) => {
+      if (part.includes("text/event-stream")) streams.set(client, upstream).set(upstream, client);
+    });
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -46,6 +54,12 @@ export async function startFront(url: string): Promise<Front> {
     leadNowhere() {
       target = undefined;
       cut();
+    },
+    freezeStreams() {
+      for (const socket of sockets) {
+        if (streams.has(socket)) socket.unpipe().pause();
+        else socket.destroy();
+      }
     },
     async stop() {
       cut();

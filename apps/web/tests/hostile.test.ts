@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { commitWithin } from "@countersign/engine/commit.ts";
 import { recordTurn } from "@countersign/engine/commits/record-turn.ts";
 import { aQuestionCall, aTurn, claimRun, givenRun } from "@countersign/engine/testing/fixtures.ts";
@@ -5,7 +6,7 @@ import { defineTool } from "@countersign/engine/tool.ts";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { givenCard, standing } from "./cards.ts";
-import { expectAccessible, expectClean, givenStage, hostile, keepPicture, soon } from "./stage.ts";
+import { expectAccessible, expectClean, givenStage, hostile, keepPicture, noteLongTasks, soon } from "./stage.ts";
 
 const stage = await givenStage();
 const { sql, world } = stage;
@@ -92,16 +93,18 @@ test("hostile texts of agents, tools and people are text in every place that sho
   await admin.context().close();
 }, 120_000);
 
+const bigText = "0123456789abcdef".repeat(1_310_720);
+
 const big = defineTool({
   name: "box.dump",
   description: "Says a lot",
   schema: z.object({}),
   effect: "read-only",
   needsApproval: false,
-  execute: () => Promise.resolve({ kind: "done", content: "0123456789abcdef".repeat(1_310_720) }),
+  execute: () => Promise.resolve({ kind: "done", content: bigText }),
 });
 
-test("a result of 20 MB is shown as far as it goes, says so, and leaves the page quick", async () => {
+test("UI17: a result of 20 MB is shown as far as it goes, says so, leaves the page quick, and is downloaded whole", async () => {
   await sql`update definitions set name = 'agent' where id = ${world.definitionId}`;
   await sql`update definition_versions set spec = ${JSON.stringify({
     name: "agent",
@@ -114,6 +117,7 @@ test("a result of 20 MB is shown as far as it goes, says so, and leaves the page
   const runId = await givenRun(sql, world);
   await soon(async () => (await sql`select status from runs where id = ${runId}`)[0]?.["status"]).toBe("completed");
   const page = await stage.signIn("viewer");
+  const longestTask = await noteLongTasks(page);
   await page.goto(`${stage.url}/runs/${runId}`);
   const summary = page.locator(".call-node summary").first();
   await summary.waitFor();
@@ -123,12 +127,22 @@ test("a result of 20 MB is shown as far as it goes, says so, and leaves the page
     await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
     return performance.now() - began;
   });
-  console.log(`Opening a step with a result of 20 MB took ${Math.round(tookMs)} ms.`);
-  expect(tookMs).toBeLessThan(1_000);
+  const taskMs = await longestTask();
+  console.log(
+    `Opening a step with a result of 20 MB took ${Math.round(tookMs)} ms, no more than ${taskMs} ms at a time.`,
+  );
+  expect(taskMs).toBeLessThan(1_000);
   await page.getByText(/^The first 20,000 of /).waitFor();
-  await page.getByText("The rest is kept as").waitFor();
+  await page.getByText("all of it is kept as").waitFor();
+  const downloading = page.waitForEvent("download");
+  await page.getByRole("link", { name: "Download all" }).click();
+  const download = await downloading;
+  expect(download.suggestedFilename()).toBe("result.txt");
+  expect(readFileSync(await download.path(), "utf8") === bigText).toBe(true);
   await page.getByRole("button", { name: "Show more" }).click();
   await page.getByText("[truncated: 32768 of 20971520 bytes are shown").waitFor();
+  await page.getByText(/^The 32,\d\d\d characters that the agent was given/).waitFor();
   await expectAccessible(page);
+  await keepPicture(page, "huge-result");
   await page.context().close();
 }, 60_000);

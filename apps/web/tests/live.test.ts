@@ -31,39 +31,6 @@ test("UI24: eight tabs of one browser on HTTP/1.1 all load, answer at once, and 
   await soon(() => stage.watching()).toBe(0);
 });
 
-test("a card decided in the queue or on its run changes in both, in another browser, with a restart in between", async () => {
-  const one = await givenCard(sql, world);
-  const other = await givenCard(sql, world);
-  const queue = await stage.signIn("approver");
-  const run = await stage.signIn("otherApprover");
-  await run.goto(`${stage.url}/runs/${one.runId}`);
-  await standing(run, one.taskId);
-  await standing(queue, other.taskId);
-  await stage.stopServer();
-  await queue.getByText("The server does not answer.").waitFor({ timeout: 20_000 });
-  await stage.startServer();
-  await queue.getByText("The server does not answer.").waitFor({ state: "detached", timeout: 20_000 });
-  await run.getByText("The server does not answer.").waitFor({ state: "detached", timeout: 20_000 });
-
-  await standing(run, one.taskId);
-  await cardOf(run, one.taskId).getByRole("button", { name: "Allow once" }).click();
-  await cardOf(queue, one.taskId).getByText("Approved by Ann Approver").waitFor();
-  await run.goto(`${stage.url}/runs/${other.runId}`);
-  await standing(run, other.taskId);
-  await standing(queue, other.taskId);
-  await cardOf(queue, other.taskId).getByRole("button", { name: "Dismiss" }).click();
-  await cardOf(run, other.taskId).waitFor({ state: "detached" });
-  expect(await run.locator(".card.waits").count()).toBe(0);
-  // Back and reload find the same.
-  await run.goBack();
-  expect(await run.locator(".card.waits").count()).toBe(0);
-  await queue.reload();
-  await queue.getByText("Waiting for you").waitFor();
-  expect(await cardOf(queue, other.taskId).count()).toBe(0);
-  await queue.context().close();
-  await run.context().close();
-});
-
 test("behind a proxy that holds answers back nothing is told, so the page says so and asks by itself", async () => {
   const page = await stage.signIn("approver", {}, holding.url);
   await page.getByText("this page asks for them every few seconds").waitFor({ timeout: 20_000 });

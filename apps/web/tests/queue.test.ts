@@ -91,6 +91,7 @@ test("UI05: the keys for next and previous stay within what the filter shows, an
 });
 
 test("UI27: a card that comes is announced with its tool and what for; the focus stays, one key leads to it", async () => {
+  await givenCard(sql, world);
   const page = await stage.signIn("approver");
   await page.locator(".card").first().waitFor();
   await soon(() => stage.watching()).toBe(1);
@@ -109,6 +110,35 @@ test("UI27: a card that comes is announced with its tool and what for; the focus
   }
   await page.context().close();
 });
+
+test("UI27: a card that comes is announced on every page, once, and again where another of the same words comes", async () => {
+  const asked = await givenCard(sql, world);
+  const page = await stage.signIn("approver");
+  const region = page.locator('[aria-live="polite"]');
+  let count = 0;
+  for (const path of ["/runs", "/kb", "/admin/account", `/runs/${asked.runId}`, `/tasks/${asked.taskId}`, "/tasks"]) {
+    if (path === "/tasks") await page.getByRole("link", { name: "← All tasks" }).click();
+    else await page.goto(`${stage.url}${path}`);
+    await page.getByRole("heading", { level: 1 }).waitFor({ state: "attached" });
+    await page.locator(".top .count").waitFor();
+    expect(await region.count()).toBe(1);
+    const brand = page.getByRole("link", { name: "Countersign", exact: true });
+    await brand.focus();
+    const title = `mail.send: a letter to person ${(count += 1)}`;
+    for (const times of [1, 2]) {
+      // Each time it is said by an element that is new to the page.
+      const before = await region.locator("span").elementHandle();
+      await givenCard(sql, world, { title });
+      await page.waitForFunction(
+        ([element, text]) => element?.isConnected === false && document.body.textContent?.includes(text),
+        [before, `New card: ${title}`] as const,
+      );
+      expect(await region.textContent(), `${path}, the ${times}. time`).toBe(`New card: ${title}`);
+    }
+    expect(await brand.evaluate((element) => element === document.activeElement)).toBe(true);
+  }
+  await page.context().close();
+}, 60_000);
 
 test("a decision made elsewhere reaches the card at once, and nothing moves when five cards arrive", async () => {
   const first = await givenCard(sql, world);

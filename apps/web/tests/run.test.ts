@@ -235,7 +235,7 @@ test("tools are turned off and back for one run alone, and the panel says that t
   const control = page.getByRole("group", { name: "mail.send", exact: true });
   await control.getByRole("button", { name: "Off" }).click();
   await page.getByText("This run has choices of its own").waitFor();
-  expect(await control.getByRole("button", { name: "Off" }).getAttribute("aria-pressed")).toBe("true");
+  await soon(() => control.getByRole("button", { name: "Off" }).getAttribute("aria-pressed")).toBe("true");
   await expectAccessible(page);
   await keepPicture(page, "run-tools");
   const rules = await sql`select scope, scope_id as id, mode from rules where revoked_at is null`;

@@ -18,3 +18,18 @@ test("a login link signs in on a click, and signing out ends the session", async
   expect(await page.context().cookies()).toEqual([]);
   await page.context().close();
 });
+
+test("whoever is not signed in is led to where one signs in; an address that nothing knows says so, to programs as JSON", async () => {
+  const context = await stage.browser.newContext();
+  const page = await context.newPage();
+  await page.goto(`${stage.url}/runs`);
+  await page.waitForURL("**/login");
+  await context.close();
+  const reader = await stage.signIn("viewer");
+  const answer = await reader.goto(`${stage.url}/no/such`);
+  expect(answer?.status()).toBe(404);
+  await reader.getByRole("heading", { name: "There is no such page." }).waitFor();
+  const asked = await fetch(`${stage.url}/no/such`);
+  expect([asked.status, asked.headers.get("content-type")]).toEqual([404, "application/problem+json"]);
+  await reader.context().close();
+});

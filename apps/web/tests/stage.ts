@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { connect } from "@countersign/db/connect.ts";
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
+import { createBell, listenToBell } from "@countersign/engine/bell.ts";
 import { aWorker } from "@countersign/engine/testing/worker.ts";
 import { createEvents } from "@countersign/server/events/events.ts";
 import type { Oidc } from "@countersign/server/oidc.ts";
@@ -43,16 +44,44 @@ export const phone: BrowserContextOptions = {
   isMobile: true,
 };
 
-/** Call it once per file, at the top level. Everything is closed after the file's last test. */
-export async function givenStage(options: { readonly oidc?: Oidc } = {}): Promise<Stage> {
+/**
+ * Call it once per file, at the top level. Everything is closed after the file's last test. `pollMs` is how often the
+ * server looks for changes that no bell told it of.
+ */
+export async function givenStage(options: { readonly oidc?: Oidc; readonly pollMs?: number } = {}): Promise<Stage> {
+  const { oidc, pollMs } = options;
   const { sql, url: databaseUrl } = await testDatabase();
   const streams = connect(databaseUrl, { max: 2, applicationName: "test streams" });
   const start = async () => {
-    const events = createEvents({ sql: streams, log: pino({ level: "silent" }) });
-    return { events, server: await startTestServer(databaseUrl, { pages: readPages(), events, ...options }) };
+    const bell = createBell(databaseUrl);
+    const events = createEvents({
+      sql: streams,
+      log: pino({ level: "silent" }),
+      ...(pollMs === undefined ? {} : { pollMs }),
+    });
+    const server = await startTestServer(databaseUrl, {
+      pages: readPages(),
+      events,
+      bell,
+      ...(oidc === undefined ? {} : { oidc }),
+    });
+    const listener = listenToBell(databaseUrl, streams, {
+      onRing: events.hear,
+      onNews: events.hear,
+      onUnavailable: () => undefined,
+    });
+    return {
+      events,
+      async stop() {
+        await server.stop();
+        await listener.close();
+        await bell.close();
+      },
+      url: server.url,
+    };
   };
   let running = await start();
-  const front = await startFront(running.server.url);
+  const front = await startFront(running.url);
   const browser = await chromium.launch({
     executablePath: inject("chromium"),
     args: ["--no-sandbox", "--disable-dev-shm-usage"],
@@ -62,7 +91,7 @@ export async function givenStage(options: { readonly oidc?: Oidc } = {}): Promis
   afterAll(async () => {
     await browser.close();
     await Promise.all(workers.map((worker) => worker.stop()));
-    await running.server.stop();
+    await running.stop();
     await Promise.all([front.stop(), streams.end()]);
   });
 
@@ -73,11 +102,11 @@ export async function givenStage(options: { readonly oidc?: Oidc } = {}): Promis
     watching: () => running.events.watching(),
     async stopServer() {
       front.leadNowhere();
-      await running.server.stop();
+      await running.stop();
     },
     async startServer() {
       running = await start();
-      front.leadTo(running.server.url);
+      front.leadTo(running.url);
     },
     browser,
     world,
@@ -108,6 +137,8 @@ export async function expectAccessible(page: Page): Promise<void> {
     await page.emulateMedia({ colorScheme });
     // What stays at the top would lie over what was scrolled below it.
     await page.evaluate(() => scrollTo(0, 0));
+    // What just came or moved is not to be pressed yet, and looks so for half a second.
+    await page.waitForFunction(() => document.querySelector('.card[data-armed="false"]') === null);
     await page.evaluate(axe);
     const found = await page.evaluate(async () => {
       const { run } = (window as unknown as { axe: { run: (on: Document, options: object) => Promise<AxeResult> } })
@@ -141,6 +172,30 @@ export async function keepPicture(page: Page, name: string): Promise<void> {
 /** Expects of what is read again and again that it comes to be so. */
 export function soon<T>(read: () => T) {
   return expect.poll(read, { timeout: 15_000 });
+}
+
+/**
+ * From the page's next load on it notes for how long its thread is taken at a time. Returns what reads the longest since
+ * that load, in milliseconds.
+ */
+export async function noteLongTasks(page: Page): Promise<() => Promise<number>> {
+  await page.addInitScript(() => {
+    const tasks: number[] = [];
+    Object.assign(window, { tasks });
+    const observer = new PerformanceObserver((list) => {
+      tasks.push(...list.getEntries().map(({ duration }) => duration));
+    });
+    observer.observe({ type: "longtask", buffered: true });
+  });
+  return async () => {
+    // What was drawn last is told of after it is drawn.
+    const read = () =>
+      page.evaluate(async () => {
+        await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+        return Math.round(Math.max(0, ...(window as unknown as { tasks: number[] }).tasks));
+      });
+    return await read();
+  };
 }
 
 /** The texts an agent, a tool or a person may try to get into a page with. */

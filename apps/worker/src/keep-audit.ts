@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { signHeads } from "@countersign/broker/audit-heads.ts";
 import type { AuditKey } from "@countersign/broker/audit-key.ts";
-import { appendHeads, auditHeadFile } from "@countersign/broker/head-file.ts";
+import { checkAudit } from "@countersign/broker/check-audit.ts";
+import { appendHeads, auditHeadFile, readHeadFile } from "@countersign/broker/head-file.ts";
 import { pruneVersions } from "@countersign/broker/prune-versions.ts";
 import { sealAudit } from "@countersign/broker/seal-audit.ts";
 import type { Sql } from "@countersign/db/connect.ts";
@@ -15,15 +16,19 @@ export interface KeepAuditOptions {
   readonly onFailure: (what: string, error: unknown) => void;
   readonly sealMs?: number;
   readonly headMs?: number;
+  readonly checkMs?: number;
   readonly pruneMs?: number;
 }
 
 /**
  * Seals the audit's rows into their chains within a second or so, signs the heads each minute and adds them to the data
- * folder's file, and daily drops sealed values that nobody needs any more. Any number of workers may do so at once.
+ * folder's file, checks what an administrator asks to have checked, and daily drops sealed values that nobody needs any
+ * more. Any number of workers may do so at once.
  */
 export function keepAudit(options: KeepAuditOptions): Repeated {
-  const { sql, key, dataDir, onFailure, sealMs = 1_000, headMs = 60_000, pruneMs = 86_400_000 } = options;
+  const { sql, key, dataDir, onFailure } = options;
+  const { sealMs = 1_000, headMs = 60_000, checkMs = 2_000, pruneMs = 86_400_000 } = options;
+  const headFile = join(dataDir, auditHeadFile);
   const parts = [
     repeat(
       sealMs,
@@ -36,10 +41,15 @@ export function keepAudit(options: KeepAuditOptions): Repeated {
     repeat(
       headMs,
       async () => {
-        await appendHeads(join(dataDir, auditHeadFile), await signHeads(sql, key));
+        await appendHeads(headFile, await signHeads(sql, key));
         return "later";
       },
       (error) => onFailure("signing the audit's heads", error),
+    ),
+    repeat(
+      checkMs,
+      async () => ((await checkAudit(sql, key, () => readHeadFile(headFile))) ? "again" : "later"),
+      (error) => onFailure("checking the audit", error),
     ),
     repeat(
       pruneMs,

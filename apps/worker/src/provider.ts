@@ -23,6 +23,10 @@ export interface ProviderParts {
 
 export type MakeProvider = (parts: ProviderParts) => Provider;
 
+/** What to do with a definition that no script plays. */
+const noScenario =
+  "Scripts play here because PROVIDERS is fake, or because dev found no key. For Claude set ANTHROPIC_API_KEY and start again, without PROVIDERS. To see what a tool does without a model: ./countersign explain --tool <name> --args <json>, or openTestKit in a test. A script of this name can be added in apps/worker/src/scenarios.ts.";
+
 /** How long the model is asked again over what passes. */
 const retry = { forMs: 300_000, firstMs: 1_000, maxMs: 60_000 };
 
@@ -50,7 +54,7 @@ const modelsFile = z.record(
  * where the file of models cannot be used, naming what is wrong in it.
  */
 export async function chooseProvider(config: WorkerConfig): Promise<MakeProvider> {
-  if (config.providers === "fake") return () => ({ model: createScriptedModel(registry) });
+  if (config.providers === "fake") return () => ({ model: createScriptedModel(registry, undefined, noScenario) });
   const facts = config.modelsFile === undefined ? {} : await readModels(config.modelsFile);
   const known = new Map(Object.entries(facts));
   const models = new Map(

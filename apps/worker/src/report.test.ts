@@ -1,11 +1,17 @@
 import { Writable } from "node:stream";
 import { EngineError } from "@countersign/engine/engine-error.ts";
 import type { EngineEvent } from "@countersign/engine/engine.ts";
-import { pino } from "pino";
+import { type Logger, pino } from "pino";
 import { expect, test } from "vitest";
-import { createReport } from "./report.ts";
+import { createModelReport, createReport } from "./report.ts";
 
-function logged(level: string, event: EngineEvent): { line: Record<string, unknown>; text: string } {
+type Logged = { line: Record<string, unknown>; text: string };
+
+function logged(level: string, event: EngineEvent): Logged {
+  return written(level, (log) => createReport(log)(event));
+}
+
+function written(level: string, write: (log: Logger) => void): Logged {
   let text = "";
   const sink = new Writable({
     write(chunk: Buffer, _encoding, done) {
@@ -13,7 +19,7 @@ function logged(level: string, event: EngineEvent): { line: Record<string, unkno
       done();
     },
   });
-  createReport(pino({ level }, sink))(event);
+  write(pino({ level }, sink));
   return { line: JSON.parse(text) as Record<string, unknown>, text };
 }
 
@@ -37,6 +43,14 @@ test("an error of ours keeps its message", () => {
     code: "unknown_scenario",
     message: "there is no scenario named x",
   });
+});
+
+test("a price that is not known is a warning that names the model and what can say it", () => {
+  const { line } = written("info", (log) =>
+    createModelReport(log)({ kind: "model.price_unknown", model: "claude-nova" }),
+  );
+  expect(line).toMatchObject({ level: 40, model: "claude-nova" });
+  expect(line["msg"]).toMatch(/the price of the model claude-nova is not known.*COUNTERSIGN_MODELS/);
 });
 
 test("the stack is written at debug only", () => {

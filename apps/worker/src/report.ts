@@ -41,7 +41,11 @@ export function createModelReport(log: Logger): (event: ModelEvent) => void {
   return (event) => {
     if (event.kind === "model.retried")
       log.warn({ event: event.kind, ...event }, "the model did not answer and is asked again");
-    else log.warn({ event: event.kind, ...event }, "the price of a model is not known, so its cost counts as nothing");
+    else
+      log.warn(
+        { event: event.kind, ...event },
+        `the price of the model ${event.model} is not known, so its cost counts as nothing; a file that COUNTERSIGN_MODELS names can say it`,
+      );
   };
 }
 

@@ -1,7 +1,7 @@
 import { becomeClean, holdsSecrets } from "@countersign/broker/become-clean.ts";
 import { loadKeyring } from "@countersign/broker/keyring.ts";
 import { seedFromEnvironment, type SeedReport } from "@countersign/broker/seed-from-environment.ts";
-import { checkServer } from "@countersign/db/boot-check.ts";
+import { checkServer, checkTables } from "@countersign/db/boot-check.ts";
 import { connect, type Queryable } from "@countersign/db/connect.ts";
 import type { Logger } from "pino";
 import type { WorkerConfig } from "./config.ts";
@@ -26,10 +26,11 @@ async function seedSecrets(config: SeedConfig, log: Logger): Promise<void> {
   const sql = connect(config.databaseUrl, { max: 1, applicationName: "countersign worker, seeding" });
   try {
     await checkServer(sql);
+    await checkTables(sql);
     const workspaceId = config.seedWorkspaceId ?? (await findOldestWorkspace(sql));
     if (workspaceId === undefined) {
       log.warn(
-        "there is no workspace yet, so no secret of the environment was stored; start the worker again once there is one",
+        "there is no workspace yet, so no secret of the environment was stored; make one with ./countersign init, then start the worker again",
       );
       return;
     }

@@ -5,7 +5,7 @@ import { createBroker } from "@countersign/broker/handles.ts";
 import { loadLiveKeyring } from "@countersign/broker/keyring.ts";
 import { createProcessSecrets } from "@countersign/broker/process-secrets.ts";
 import { createScrubbers } from "@countersign/broker/run-scrubber.ts";
-import { checkServer } from "@countersign/db/boot-check.ts";
+import { checkServer, checkTables } from "@countersign/db/boot-check.ts";
 import { connect } from "@countersign/db/connect.ts";
 import { createBell, listenToBell } from "@countersign/engine/bell.ts";
 import { loadAppPolicy } from "@countersign/engine/load-app-policy.ts";
@@ -57,6 +57,7 @@ export async function work(config: WorkerConfig, makeProvider: MakeProvider, log
 
   try {
     await checkServer(sql);
+    await checkTables(sql);
     const { keyring, refresh: refreshKeyring } = await loadLiveKeyring(config.dataDir);
     const keys = await bootCheckKeys(sql, keyring);
     if (keys.kind !== "ok") throw new SecretsUnreadable(keys.message);

@@ -9,6 +9,8 @@ export interface Recognised {
   readonly takes: readonly string[];
   /** Variables of which either all or none count. */
   readonly together?: readonly string[];
+  /** The fields of a secret that is JSON, those that it may lack apart; absent for one that is the key itself. */
+  readonly fields?: { readonly needed: readonly string[]; readonly optional: readonly string[] };
   /** The secret's text, given all that is needed. */
   readonly valueOf: (environment: Environment) => string;
 }
@@ -77,6 +79,10 @@ function fields(
     needs: entries.filter(({ isNeeded }) => isNeeded).map(({ name }) => name),
     takes: entries.filter(({ isNeeded }) => !isNeeded).map(({ name }) => name),
     ...(together === undefined ? {} : { together }),
+    fields: {
+      needed: entries.filter(({ isNeeded }) => isNeeded).map(({ field }) => field),
+      optional: entries.filter(({ isNeeded }) => !isNeeded).map(({ field }) => field),
+    },
     valueOf: (environment) => {
       const given = entries.flatMap(({ field, name }) => {
         const text = environment[name];

@@ -36,38 +36,71 @@ export interface AuditReport {
   /** Rows that no sealer has come to yet. */
   readonly unsealed: number;
   readonly workspaces: number;
+  /** The last row of each chain, as it was read. */
+  readonly ends: readonly ChainEnd[];
+  /** How many there are; `breaks` has the first thousand of each chain. */
+  readonly broken: number;
   readonly breaks: readonly AuditBreak[];
+}
+
+export interface ChainEnd {
+  readonly workspaceId: string;
+  readonly seq: number;
+  /** In hex. */
+  readonly hash: string;
+}
+
+export interface VerifyOptions {
+  /** This workspace alone; else all of them. */
+  readonly workspaceId?: string;
+  /** Told after each page how many rows were read so far. */
+  readonly onRead?: (rows: number) => Promise<void>;
 }
 
 const pageSize = 2_000;
 
+/** A key that was replaced breaks every row; nobody reads a million of them, and no memory should have to hold them. */
+const mostBreaks = 1_000;
+
 /**
  * Goes through every chain as it stands at this moment, and compares it with `heads` that were kept elsewhere and with
- * those in the database, and approvals with what was sealed of them. Reports how much is sealed and not yet sealed, and each break with its place; a broken row is one
- * break, not everything after it. Reads all rows, in pages.
+ * those in the database, and approvals with what was sealed of them. Reports how much is sealed and not yet sealed, and
+ * each break with its place; a broken row is one break, not everything after it. Reads all rows, in pages.
  */
-export async function verifyAudit(sql: Sql, key: AuditKey, heads: readonly AuditHead[]): Promise<AuditReport> {
+export async function verifyAudit(
+  sql: Sql,
+  key: AuditKey,
+  heads: readonly AuditHead[],
+  { workspaceId: only, onRead }: VerifyOptions = {},
+): Promise<AuditReport> {
   return transaction(
     sql,
     async (tx) => {
-      const all = dedupe([...heads, ...(await readHeads(tx))]);
-      const workspaceIds = await readWorkspaces(tx, all);
+      const all = dedupe([...heads, ...(await readHeads(tx, only))]);
+      const workspaceIds = only === undefined ? await readWorkspaces(tx, all) : [only];
       const breaks: AuditBreak[] = [];
-      let sealed = 0;
+      const ends: ChainEnd[] = [];
+      let [sealed, broken] = [0, 0];
       for (const workspaceId of workspaceIds) {
         const mine = all.filter((head) => head.workspaceId === workspaceId);
-        const chain = await verifyChain(tx, key, workspaceId, mine);
+        const before = sealed;
+        const chain = await verifyChain(tx, key, workspaceId, mine, async (rows) => onRead?.(before + rows));
         sealed += chain.rows;
+        broken += chain.broken;
         breaks.push(...chain.breaks);
+        if (chain.rows > 0) ends.push({ workspaceId, ...chain.end });
       }
-      const unsealed = await readUnsealed(tx);
-      breaks.push(...unsealed.inserted, ...(await verifyReceipts(tx)));
+      const unsealed = await readUnsealed(tx, only);
+      const others = [...unsealed.inserted, ...(await verifyReceipts(tx, only))];
+      broken += others.length;
       return {
-        isSound: breaks.length === 0,
+        isSound: broken === 0,
         sealed,
         unsealed: unsealed.waiting,
         workspaces: workspaceIds.length,
-        breaks,
+        ends,
+        broken,
+        breaks: [...breaks, ...others],
       };
     },
     { isolation: "repeatable read", isReadOnly: true },
@@ -88,9 +121,13 @@ async function verifyChain(
   key: AuditKey,
   workspaceId: string,
   heads: readonly AuditHead[],
-): Promise<{ rows: number; breaks: AuditBreak[] }> {
+  onRead: (rows: number) => Promise<void>,
+): Promise<{ rows: number; end: Omit<ChainEnd, "workspaceId">; broken: number; breaks: AuditBreak[] }> {
   const breaks: AuditBreak[] = [];
-  const note = (what: AuditBreak["what"], message: string, row?: { seq: number; audit_id?: string }) =>
+  let broken = 0;
+  const note = (what: AuditBreak["what"], message: string, row?: { seq: number; audit_id?: string }): void => {
+    broken += 1;
+    if (broken > mostBreaks) return;
     breaks.push({
       workspaceId,
       what,
@@ -98,6 +135,7 @@ async function verifyChain(
       ...(row === undefined ? {} : { seq: row.seq }),
       ...(row?.audit_id === undefined ? {} : { auditId: row.audit_id }),
     });
+  };
   const genuine = heads.filter((head) => isHeadGenuine(key, head));
   for (const head of heads.filter((one) => !genuine.includes(one)))
     note(
@@ -111,6 +149,7 @@ async function verifyChain(
 
   for await (const row of readChain(tx, workspaceId)) {
     rows += 1;
+    if (rows % pageSize === 0) await onRead(rows);
     const isNext = row.seq === seq + 1;
     if (!isNext) note("gap", `rows ${seq + 1} to ${row.seq - 1} are gone`, { seq: seq + 1 });
     const { id } = row;
@@ -131,7 +170,8 @@ async function verifyChain(
     note("cut", `the chain ends at row ${seq}; a head signed at ${furthest.signedAt} says ${furthest.seq}`, {
       seq: seq + 1,
     });
-  return { rows, breaks };
+  await onRead(rows);
+  return { rows, end: { seq, hash: before.toString("hex") }, broken, breaks };
 }
 
 async function* readChain(tx: Queryable, workspaceId: string): AsyncGenerator<ChainRow> {
@@ -154,17 +194,21 @@ async function* readChain(tx: Queryable, workspaceId: string): AsyncGenerator<Ch
 }
 
 /** What is not sealed: behind the sealer's progress it should be, ahead of it it waits. */
-async function readUnsealed(tx: Queryable): Promise<{ waiting: number; inserted: AuditBreak[] }> {
+async function readUnsealed(
+  tx: Queryable,
+  only: string | undefined,
+): Promise<{ waiting: number; inserted: AuditBreak[] }> {
+  const mine = only === undefined ? tx`true` : tx`a.workspace_id = ${only}::uuid`;
   const [count] = await tx<{ waiting: number }[]>`
     select count(*) as waiting
       from audit a
       join audit_progress p on (a.xid, a.id) > (p.xid, p.id)
-     where not exists (select from audit_chain c where c.audit_id = a.id)`;
+     where ${mine} and not exists (select from audit_chain c where c.audit_id = a.id)`;
   const strays = await tx<{ workspace_id: string; id: string }[]>`
     select a.workspace_id, a.id::text as id
       from audit a
       join audit_progress p on (a.xid, a.id) <= (p.xid, p.id)
-     where not exists (select from audit_chain c where c.audit_id = a.id)
+     where ${mine} and not exists (select from audit_chain c where c.audit_id = a.id)
      order by a.id
      limit 1000`;
   const inserted = strays.map(({ workspace_id, id }) => ({
@@ -181,12 +225,13 @@ async function readWorkspaces(tx: Queryable, heads: readonly AuditHead[]): Promi
   return [...new Set([...rows.map((row) => row.id), ...heads.map((head) => head.workspaceId)])].toSorted();
 }
 
-async function readHeads(tx: Queryable): Promise<AuditHead[]> {
+async function readHeads(tx: Queryable, only: string | undefined): Promise<AuditHead[]> {
   return tx<AuditHead[]>`
     select workspace_id as "workspaceId", seq, encode(hash, 'hex') as hash, rows, key_id as "keyId",
            replace(encode(signature, 'base64'), E'\n', '') as signature,
            to_char(signed_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "signedAt"
-      from audit_heads`;
+      from audit_heads
+     where ${only === undefined ? tx`true` : tx`workspace_id = ${only}::uuid`}`;
 }
 
 function dedupe(heads: readonly AuditHead[]): AuditHead[] {

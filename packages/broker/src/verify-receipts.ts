@@ -3,16 +3,17 @@ import type { AuditBreak } from "./verify-audit.ts";
 
 /**
  * What a decided approval says against what the audit has sealed of its decision: the card that was shown, the answer, who
- * gave it and on whose say, on which arguments, with which option and for how long. Each approval that says otherwise by now is a break, as is one whose decision the audit
- * does not hold at all. Up to the first 1000.
+ * gave it and on whose say, on which arguments, with which option and for how long. Each approval that says otherwise by
+ * now is a break, as is one whose decision the audit does not hold at all. Up to the first 1000, of one workspace or of all.
  */
-export async function verifyReceipts(tx: Queryable): Promise<AuditBreak[]> {
+export async function verifyReceipts(tx: Queryable, workspaceId?: string): Promise<AuditBreak[]> {
   const rows = await tx<{ workspaceId: string; approvalId: string; auditId: string | null; seq: number | null }[]>`
     select p.workspace_id as "workspaceId", p.id as "approvalId", a.id::text as "auditId", c.seq
       from approvals p
       left join audit a       on a.subject = p.id::text and a.action like 'approval.%' and a.action = 'approval.decided'
       left join audit_chain c on c.audit_id = a.id
      where p.answer is not null
+       and ${workspaceId === undefined ? tx`true` : tx`p.workspace_id = ${workspaceId}::uuid`}
        and (a.id is null
             or a.actor <> 'user:' || p.decided_by
             or a.details ->> 'answer' <> p.answer

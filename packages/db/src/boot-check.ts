@@ -6,7 +6,8 @@ export type BootRefusalCode =
   | "server_too_old"
   | "wrong_encoding"
   | "no_case_folding"
-  | "no_create_right";
+  | "no_create_right"
+  | "no_tables";
 
 /** This server cannot carry the program; the message says what was found and what to do. It never holds a password. */
 export class BootRefusal extends Error {
@@ -64,6 +65,22 @@ export async function checkServer(sql: Sql, { minimumVersion = 15 } = {}): Promi
       `The user of ${where} ${what}. As an administrator of that database run: grant create, usage on schema ${quoted(facts.schema ?? "public")} to ${role};`,
     );
   }
+}
+
+/** When the promise resolves, `migrate` has been at this database. Throws BootRefusal otherwise. Reads only. */
+export async function checkTables(sql: Sql): Promise<void> {
+  if (await hasTables(sql)) return;
+  throw new BootRefusal(
+    "no_tables",
+    `The database at ${describeAddress(sql)} has no tables of ours. Run ./countersign migrate with the same DATABASE_URL, then start again; or point DATABASE_URL at the database that has them.`,
+  );
+}
+
+/** True where `migrate` has been at this database. */
+export async function hasTables(sql: Sql): Promise<boolean> {
+  const [row] = await sql<{ are_there: boolean }[]>`
+    select to_regclass('workspaces') is not null and to_regclass('secrets') is not null as are_there`;
+  return row?.are_there === true;
 }
 
 async function readFacts(sql: Sql, where: string): Promise<Facts> {

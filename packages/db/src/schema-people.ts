@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { boolean, pgTable, primaryKey, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import { bigint, boolean, pgTable, primaryKey, text, timestamp, uuid } from "drizzle-orm/pg-core";
 
 const moment = (name: string) => timestamp(name, { withTimezone: true });
 
@@ -7,6 +7,7 @@ export const workspaces = pgTable("workspaces", {
   id: uuid("id").primaryKey(),
   name: text("name").notNull(),
   createdAt: moment("created_at").notNull().defaultNow(),
+  fileQuotaBytes: bigint("file_quota_bytes", { mode: "number" }),
 });
 
 export const users = pgTable("users", {

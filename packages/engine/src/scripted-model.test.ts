@@ -52,6 +52,14 @@ test("a scenario sees the conversation and nothing else: turn, what was said, ea
   });
 });
 
+test("a definition without a scenario fails with those that there are, and what to do", async () => {
+  const model = createScriptedModel({ greeter: () => ({ say: "hi" }) }, undefined, "Set a key.");
+  await expect(model(aRequest(conversation), signal)).rejects.toMatchObject({
+    code: "unknown_scenario",
+    message: 'The scripted model has no scenario named "agent"; it has: greeter. Set a key.',
+  });
+});
+
 test("a line becomes blocks with ids of their own and counted tokens", async () => {
   const model = createScriptedModel({
     agent: () => ({

@@ -31,11 +31,13 @@ export type Scenario = (stage: Stage) => Line;
 /**
  * A model that plays scenarios, chosen by the name of the definition that asks; asked as a classifier it says what
  * `classify` does, and unless stated that everything is risky. It refuses what a provider would refuse,
- * and its replies pass the same checks as a provider's. Tokens are counted as a quarter of the characters.
+ * and its replies pass the same checks as a provider's. Tokens are counted as a quarter of the characters. `advice` is
+ * what to do where a definition has no scenario, in whole sentences.
  */
 export function createScriptedModel(
   scenarios: Readonly<Record<string, Scenario>>,
   classify: (prompt: string) => string = () => "high-risk",
+  advice = "",
 ): Model {
   const byName = new Map(Object.entries(scenarios));
   return async (request, signal) => {
@@ -46,7 +48,7 @@ export function createScriptedModel(
       const known = [...byName.keys()].join(", ");
       throw new EngineError(
         "unknown_scenario",
-        `The scripted model has no scenario named ${JSON.stringify(request.definition)}; it has: ${known}`,
+        `The scripted model has no scenario named ${JSON.stringify(request.definition)}; it has: ${known}.${advice === "" ? "" : ` ${advice}`}`,
       );
     }
     const problem = findProviderProblem(request.messages);

@@ -1,10 +1,13 @@
 import { v7 as newId } from "uuid";
-import { commitChange } from "./commit-change.ts";
-import { lockPage } from "./load-page.ts";
-import { lookupPage, type Lookup, type Page } from "./lookup.ts";
+import { commitNodes } from "./commit-change.ts";
+import { loadAroundEnd } from "./load-around.ts";
+import { loadPage, lockHead } from "./load-page.ts";
+import { isId, lookupPage, type Lookup, type Page } from "./lookup.ts";
 import { splitComment } from "./node-comment.ts";
 import type { TreeNode } from "./page-tree.ts";
 import { parseOkf } from "./parse-okf.ts";
+import { type NodeChanges, planChanges } from "./plan-changes.ts";
+import { planPlace } from "./plan-place.ts";
 import type { Writer } from "./scope.ts";
 import { settleShapes } from "./settle-shapes.ts";
 import { findTextProblem } from "./text.ts";
@@ -29,7 +32,8 @@ const longestText = 20_000;
 
 /**
  * Adds one bullet: one command, and the page's revision goes up by one. Appends to one page take turns, so each sees the
- * one before and all keep their order. Text that would read back as anything but one bullet is refused.
+ * one before and all keep their order. Text that would read back as anything but one bullet is refused. However long the
+ * page, only what is around its end, or the parent's, is read.
  */
 export async function appendBullet(writer: Writer, bullet: NewBullet): Promise<AppendBulletResult> {
   const text = readBulletText(bullet.text);
@@ -38,10 +42,11 @@ export async function appendBullet(writer: Writer, bullet: NewBullet): Promise<A
   const found = await lookupPage(writer, bullet.page);
   if (found.kind !== "found") return found;
 
-  const page = await lockPage(writer, found.page.id);
+  const page = await lockHead(writer, found.page.id);
   if (page === undefined) return { kind: "forbidden", page: found.page };
   const parentId = bullet.parent ?? null;
-  const parent = page.nodes.find(({ id }) => id === parentId);
+  const around = await loadAroundEnd(writer, page.id, parentId !== null && isId(parentId) ? parentId : null);
+  const parent = around.nodes.find(({ id }) => id === parentId);
   if (parentId !== null && parent === undefined) {
     return { kind: "refused", reason: `The page "${page.title}" has no node ${parentId}; take an id from reading it.` };
   }
@@ -52,15 +57,18 @@ export async function appendBullet(writer: Writer, bullet: NewBullet): Promise<A
     };
   }
   const node = { id: newId(), parentId, kind: "bullet" as const, text, shape: null };
-  const nodes = settleShapes(insertLast(page.nodes, node));
-  if (nodes === undefined) return { kind: "refused", reason: "The text cannot stand as a bullet there." };
-  const committed = await commitChange(writer, page, {
-    kind: "bullet.appended",
-    frontmatter: page.frontmatter,
-    nodes,
-  });
-  if (committed === undefined) throw new Error(`Nothing was appended to page ${page.id}`);
+  const changes = (await planPlace(writer, page.id, around, [node])) ?? (await planWhole(writer, page, node));
+  if (changes === undefined) return { kind: "refused", reason: "The text cannot stand as a bullet there." };
+  const committed = await commitNodes(writer, page, { kind: "bullet.appended", changes });
   return { kind: "appended", page: committed.page, nodeId: node.id };
+}
+
+/** What has to happen to the whole page; undefined where the bullet cannot stand there. */
+async function planWhole(writer: Writer, { id }: Page, node: TreeNode): Promise<NodeChanges | undefined> {
+  const page = await loadPage(writer, id);
+  if (page === undefined) throw new Error(`Page ${id} vanished while it was locked`);
+  const nodes = settleShapes(insertLast(page.nodes, node));
+  return nodes && planChanges(page.nodes, nodes);
 }
 
 /** The nodes with one more, last among its siblings. */

@@ -1,4 +1,4 @@
-import { type CommandKind, recordCommand } from "./commands.ts";
+import { type ChangedState, type CommandKind, recordCommand } from "./commands.ts";
 import { foldName } from "./fold.ts";
 import { describePage, type LoadedPage } from "./load-page.ts";
 import type { Page } from "./lookup.ts";
@@ -43,7 +43,12 @@ export async function commitChange(
   const hasNewHead = frontmatter !== page.frontmatter || lineEnd !== page.lineEnd;
   if (isEmpty(changes) && !hasNewHead) return undefined;
 
-  const names = namesOf(frontmatter, change.fallbackTitle ?? page.title);
+  const fallbackTitle = change.fallbackTitle ?? page.title;
+  if (!hasNewHead && fallbackTitle === page.title) {
+    const { kind, undoes } = change;
+    return { ...(await commitNodes(writer, page, { kind, undoes, changes })), changes, renamedLinks: 0 };
+  }
+  const names = namesOf(frontmatter, fallbackTitle);
   const [after] = await writer.tx<Page[]>`
     update pages
        set revision = revision + 1, updated_at = clock_timestamp(), frontmatter = ${frontmatter}, line_end = ${lineEnd},
@@ -51,27 +56,70 @@ export async function commitChange(
            names = ${names.names}, name_words = ${names.words}::text::tsvector, problem = ${names.problem}
      where id = ${page.id}
     returning id, dir, title, slug, type, revision`;
+  const committed = await recordChange(writer, page, after, {
+    ...change,
+    changes,
+    heads: [
+      { frontmatter: page.frontmatter, title: page.title },
+      { frontmatter, title: names.title },
+    ],
+  });
+  const newNames = names.names.filter((name) => !page.names.includes(name));
+  if (newNames.length > 0) await resolveWaiting(writer, { ...committed.page, names: newNames, fileName: null });
+  const renamedLinks = names.title === page.title ? 0 : await renameEverywhere(writer, page, names.title);
+  return { ...committed, changes, renamedLinks };
+}
+
+interface NodesChange {
+  readonly kind: CommandKind;
+  readonly changes: NodeChanges;
+  readonly undoes?: string | undefined;
+}
+
+/**
+ * Changes these nodes of a locked page, which keeps its names: their rows, their links, one command and one revision. No
+ * other node is read or written, and of the page's row no column that is indexed.
+ */
+export async function commitNodes(
+  writer: Writer,
+  page: Page,
+  change: NodesChange,
+): Promise<Pick<Committed, "page" | "commandId">> {
+  const [after] = await writer.tx<Page[]>`
+    update pages set revision = revision + 1, updated_at = clock_timestamp() where id = ${page.id}
+    returning id, dir, title, slug, type, revision`;
+  return await recordChange(writer, page, after, change);
+}
+
+type Head = NonNullable<ChangedState["page"]>;
+
+/** Writes the nodes and links of a change whose page row is written, and its command. */
+async function recordChange(
+  writer: Writer,
+  page: Page,
+  after: Page | undefined,
+  { kind, changes, undoes, heads = [] }: NodesChange & { readonly heads?: readonly Head[] },
+): Promise<Pick<Committed, "page" | "commandId">> {
   if (after === undefined) throw new Error(`Page ${page.id} vanished while it was locked`);
+  const { inserted, updated, deleted } = changes;
   await storeNodes(writer, page.id, changes);
-  await storeLinks(writer, after, [...changes.inserted, ...changes.updated.map((update) => update.after)]);
+  await storeLinks(writer, after, [...inserted, ...updated.map((update) => update.after)]);
+  const [oldHead, newHead] = heads;
   const commandId = await recordCommand(writer, {
     pageId: page.id,
     revision: after.revision,
-    kind: change.kind,
+    kind,
     before: {
-      ...(hasNewHead ? { page: { frontmatter: page.frontmatter, title: page.title } } : {}),
-      nodes: [...changes.updated.map(({ before }) => before), ...changes.deleted],
+      ...(oldHead === undefined ? {} : { page: oldHead }),
+      nodes: [...updated.map(({ before }) => before), ...deleted],
     },
     after: {
-      ...(hasNewHead ? { page: { frontmatter, title: names.title } } : {}),
-      nodes: [...changes.updated.map((update) => update.after), ...changes.inserted],
+      ...(newHead === undefined ? {} : { page: newHead }),
+      nodes: [...updated.map((update) => update.after), ...inserted],
     },
-    undoes: change.undoes,
+    undoes,
   });
-  const newNames = names.names.filter((name) => !page.names.includes(name));
-  if (newNames.length > 0) await resolveWaiting(writer, { ...after, names: newNames, fileName: null });
-  const renamedLinks = names.title === page.title ? 0 : await renameEverywhere(writer, page, names.title);
-  return { page: after, commandId, changes, renamedLinks };
+  return { page: after, commandId };
 }
 
 /** What a page is found by, from its frontmatter. */
@@ -105,7 +153,7 @@ export async function storeNodes(
              trail = n.trail, words = n.words::tsvector
         from json_to_recordset(${JSON.stringify(updated.map(({ after }) => rowOf(after)))}::text::json)
              as n (id uuid, parent_id uuid, order_key text, kind text, text text, lead text, hang text, trail text, words text)
-       where nodes.id = n.id and nodes.page_id = ${pageId}`;
+       where nodes.id = n.id and nodes.page_id = ${pageId} and nodes.id = any(${updated.map(({ after }) => after.id)}::uuid[])`;
   }
   if (deleted.length > 0) {
     await tx`delete from nodes where page_id = ${pageId} and id = any(${deleted.map(({ id }) => id)}::uuid[])`;

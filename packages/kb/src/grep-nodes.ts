@@ -1,4 +1,4 @@
-import { visibleNodes, visiblePages, type Reader } from "./scope.ts";
+import { manyVisibleNodes, visibleNodes, visiblePages, type Reader } from "./scope.ts";
 import { findTextProblem } from "./text.ts";
 
 export interface GrepQuery {
@@ -45,7 +45,7 @@ export async function grepNodes(reader: Reader, query: GrepQuery): Promise<GrepR
     const rows = await readBriefly(
       reader,
       () => tx<(Match & { total: number; isCutBefore: boolean; isCutAfter: boolean })[]>`
-      with hits as materialized (select id, page_id from ${visibleNodes(reader)} n where ${condition}),
+      with hits as materialized (select id, page_id from ${manyVisibleNodes(reader)} n where ${condition}),
            shown as (
              select h.id, p.title, p.id as page_id, (select count(*) from hits) as total
                from hits h join ${visiblePages(reader)} p on p.id = h.page_id

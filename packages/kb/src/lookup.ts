@@ -18,6 +18,11 @@ export type Lookup =
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const mostCandidates = 10;
 
+/** Whether a text has the form of an id, so that it can be asked for as one. */
+export function isId(text: string): boolean {
+  return uuid.test(text);
+}
+
 /**
  * Finds a page by id, title or alias. A title that is equal to the letter wins over a name that is equal but for case and
  * form (NFKC); several of the winning sort are ambiguous, at most 10 of them are named. For a missing page the three most
@@ -25,7 +30,7 @@ const mostCandidates = 10;
  */
 export async function lookupPage(reader: Reader, name: string): Promise<Lookup> {
   const { tx } = reader;
-  if (uuid.test(name)) {
+  if (isId(name)) {
     const [page] = await tx<Page[]>`
       select id, dir, title, slug, type, revision from ${visiblePages(reader)} p where id = ${name}::uuid`;
     if (page !== undefined) return { kind: "found", page };

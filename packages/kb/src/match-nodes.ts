@@ -37,9 +37,10 @@ export function matchNodes(known: readonly TreeNode[], parsed: readonly ParsedNo
   );
   const match = createMatch(old, fresh);
   const strays = matchByIds(match, places, parsed);
-  matchUnique(match, (tree, n) => tree.subtrees[n] ?? 0, match.pairSubtrees);
+  if (isComplete(match)) return { known: match.known, ...strays };
+  matchUnique(match, (tree, n) => tree.subtreeOf(n), match.pairSubtrees);
   alignChildren(match);
-  matchUnique(match, (tree, n) => tree.texts[n] ?? 0, match.pair);
+  matchUnique(match, (tree, n) => tree.textOf(n), match.pair);
   alignChildren(match);
   while (matchGaps(match, known, parsed, pickSimilar) || matchGaps(match, known, parsed, pickSingle)) {
     alignChildren(match);
@@ -58,9 +59,26 @@ interface Match {
   readonly pairSubtrees: (o: number, n: number) => void;
 }
 
+/** True where nothing is left to pair on one side at least. */
+function isComplete({ known, parsed }: Match): boolean {
+  return !known.includes(undefined) || !parsed.includes(undefined);
+}
+
+/** The pairs of matched parents, the page itself first, under which a parsed node is still unmatched. */
+function openParents({ fresh, known }: Match): [number | null, number | null][] {
+  const parents = new Set<number | null>();
+  for (const [n, o] of known.entries()) if (o === undefined) parents.add(fresh.parents[n] ?? null);
+  const pairs: [number | null, number | null][] = parents.delete(null) ? [[null, null]] : [];
+  for (const n of [...parents].toSorted((a, b) => (a ?? 0) - (b ?? 0))) {
+    const o = n === null ? undefined : known[n];
+    if (o !== undefined) pairs.push([o, n]);
+  }
+  return pairs;
+}
+
 function createMatch(old: IndexedTree, fresh: IndexedTree): Match {
-  const known = Array.from<number | undefined>({ length: fresh.texts.length });
-  const parsed = Array.from<number | undefined>({ length: old.texts.length });
+  const known = Array.from<number | undefined>({ length: fresh.size });
+  const parsed = Array.from<number | undefined>({ length: old.size });
   function pair(o: number, n: number): void {
     if (parsed[o] !== undefined || known[n] !== undefined) return;
     parsed[o] = n;
@@ -101,7 +119,7 @@ function matchUnique(
   const [left, right] = [old, fresh].map((tree) => {
     const taken = tree === old ? parsed : known;
     return Map.groupBy(
-      tree.texts.keys().filter((n) => taken[n] === undefined),
+      taken.keys().filter((n) => taken[n] === undefined),
       (n) => codeOf(tree, n),
     );
   });
@@ -114,22 +132,21 @@ function matchUnique(
 /** Under every pair of matched parents, the longest common subsequence of their unmatched children, and below those. */
 function alignChildren(match: Match): void {
   const { old, fresh, known, parsed } = match;
-  const waiting: [number | null, number | null][] = [[null, null]];
-  for (const [n, o] of known.entries()) if (o !== undefined) waiting.push([o, n]);
+  const waiting = openParents(match);
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const [parentOld, parentNew] = next;
-    for (const codes of ["subtrees", "texts"] as const) {
+    for (const codeOf of ["subtreeOf", "textOf"] as const) {
       const left = old.children(parentOld).filter((o) => parsed[o] === undefined);
       const right = fresh.children(parentNew).filter((n) => known[n] === undefined);
       if (left.length === 0 || right.length === 0) break;
       const common = findCommonSubsequence(
-        left.map((o) => old[codes][o] ?? 0),
-        right.map((n) => fresh[codes][n] ?? 0),
+        left.map((o) => old[codeOf](o)),
+        right.map((n) => fresh[codeOf](n)),
       );
       for (const [i, j] of common) {
         const [o, n] = [left[i], right[j]];
         if (o === undefined || n === undefined) continue;
-        if (codes === "subtrees") match.pairSubtrees(o, n);
+        if (codeOf === "subtreeOf") match.pairSubtrees(o, n);
         else match.pair(o, n);
         waiting.push([o, n]);
       }
@@ -149,9 +166,7 @@ function matchGaps(match: Match, known: readonly TreeNode[], parsed: readonly Pa
   const alike = (o: number, n: number): number =>
     old.kinds[o] === fresh.kinds[n] ? similarityOf(known[o]?.text ?? "", parsed[n]?.text ?? "") : -1;
   let hasPaired = false;
-  const parents: [number | null, number | null][] = [[null, null]];
-  for (const [n, o] of match.known.entries()) if (o !== undefined) parents.push([o, n]);
-  for (const [parentOld, parentNew] of parents) {
+  for (const [parentOld, parentNew] of openParents(match)) {
     const left = gapsOf(
       old.children(parentOld),
       match.parsed,

@@ -26,6 +26,22 @@ export async function readPast(reader: Reader, page: LoadedPage, revision: numbe
   return { frontmatter, nodes: inPageOrder([...nodes.values()]) };
 }
 
+/** Whether a command after `revision` changed one of these nodes, or what is below them. */
+export async function isTouchedSince(
+  { tx }: Reader,
+  pageId: string,
+  revision: number,
+  nodes: readonly { readonly id: string }[],
+): Promise<boolean> {
+  const later = await tx<{ before: string | null; after: string | null }[]>`
+    select before, after from commands where page_id = ${pageId} and revision > ${revision}`;
+  const ids = new Set<string | null>(nodes.map(({ id }) => id));
+  return later
+    .flatMap(({ before, after }) => [before, after])
+    .flatMap((state) => readState(state).nodes ?? [])
+    .some(({ id, parentId }) => ids.has(id) || ids.has(parentId));
+}
+
 /** What a command's column holds. */
 export function readState(text: string | null): ChangedState {
   return text === null ? {} : (JSON.parse(text) as ChangedState);

@@ -53,6 +53,9 @@ export function adoptNodes(
     const oldShape = at === undefined ? undefined : shapes[at];
     const given = { id, parentId, kind, text, shape };
     if (old === undefined || oldShape === undefined) return given;
+    if (old.kind === kind && old.text === text && areShapesEqual(oldShape, shape)) {
+      return { id, parentId, kind, text, shape: old.shape };
+    }
     const options = { withIds: carriedId !== undefined };
     const before = writeNode(old, oldShape, options);
     const after = writeNode(given, shape, options);

@@ -39,9 +39,17 @@ export function reachablePages({ tx, workspaceId, userId }: Reader, need: Need) 
                          where not is_open))`;
 }
 
-/** The nodes that `reader` may see, to select from in place of the table. Every query of nodes goes through here. */
+/** The nodes that `reader` may see, to select few of in place of the table. */
 export function visibleNodes(reader: Reader) {
   return reader.tx`(
     select b.* from nodes b
      where b.workspace_id = ${reader.workspaceId}::uuid and b.page_id in (select id from ${visiblePages(reader)} v))`;
+}
+
+/** As `visibleNodes`, for a query that goes over many: what is hidden is looked up once, however many nodes there are. */
+export function manyVisibleNodes({ tx, workspaceId, userId }: Reader) {
+  return tx`(
+    select b.* from nodes b
+     where b.workspace_id = ${workspaceId}::uuid
+       and b.page_id not in (select hidden_pages(${workspaceId}::uuid, ${userId}::uuid, 'read')))`;
 }

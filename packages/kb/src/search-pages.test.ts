@@ -1,9 +1,10 @@
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { searchPages, type SearchQuery } from "./search-pages.ts";
 import { actOn, type Person } from "./testing/acts.ts";
 import { newWorkspace } from "./testing/new-workspace.ts";
-import { readQuery, wordVectorOf } from "./words.ts";
+import { readCertainWords, readQuery, wordVectorOf } from "./words.ts";
 
 const { sql } = await testDatabase();
 const act = actOn(sql);
@@ -111,6 +112,52 @@ describe("a search", () => {
     expect((await hits(me, { q: "word", kinds: ["heading"] })).map(({ kind }) => kind)).toEqual(["heading"]);
     expect((await hits(me, { q: "word", kinds: ["page"] })).map(({ kind }) => kind)).toEqual(["page"]);
   });
+});
+
+test("a text that holds another has the words that are certain of it, whatever stands around it", async () => {
+  const part = fc.string({
+    unit: fc.constantFrom("a", "B", "é", "e\u0301", " ", "-", "用", "户", "ー", "🚀", "1", "'", "\\"),
+    maxLength: 12,
+  });
+  const cases = fc.sample(fc.tuple(part, part, part), 2_000).map(([before, text, after]) => ({
+    vector: wordVectorOf(`${before}${text}${after}`),
+    certain: readCertainWords(text) ?? null,
+    whole: `${before}|${text}|${after}`,
+  }));
+  const missing = await sql<{ whole: string }[]>`
+    select whole, certain from json_to_recordset(${JSON.stringify(cases)}::text::json) as c (vector text, certain text, whole text)
+     where certain is not null and not vector::tsvector @@ certain::tsquery`;
+  expect(missing).toEqual([]);
+  expect(cases.filter(({ certain }) => certain !== null).length).toBeGreaterThan(500);
+  expect(readCertainWords("find the Words")).toBe("'the' & 'words':*");
+  expect(readCertainWords("word")).toBeUndefined();
+});
+
+test("the very text is found within words, across words and where its last word goes on", async () => {
+  const me = await workspaceWith("a seafood restaurant opens", "Ünder_score 用户身份x", "x".repeat(50));
+  for (const q of ["food restau", "sea", "food restaurant op", "der_sco", "户身份", "_score 用户身"]) {
+    expect((await hits(me, { q }))[0]?.lists, q).toContain("text");
+  }
+  expect(await texts(me, "ood estaurant")).toEqual([]);
+});
+
+test("a search sends at most five statements", async () => {
+  const me = await workspaceWith("alpha beta", "beta gamma");
+  for (const q of ["alpha", "alpha gamma", '"beta gamma"', "bet", "🚀", "no such words at all"]) {
+    const sent: string[] = [];
+    await act.do(me, (reader) => {
+      const tx = new Proxy(reader.tx, {
+        apply(target, self, args: [TemplateStringsArray, ...unknown[]]) {
+          const made: unknown = Reflect.apply(target as (...all: unknown[]) => unknown, self, args);
+          if (/^\s*(?:select 'page' as kind|with found)/.test(args[0][0] ?? "")) sent.push(args[0].join("?"));
+          return made;
+        },
+      });
+      return searchPages({ ...reader, tx }, { q });
+    });
+    expect(sent.length, q).toBeLessThanOrEqual(5);
+    expect(sent.length, q).toBeGreaterThan(0);
+  }
 });
 
 test("the words of a text have positions, and quotes and backslashes in them are no syntax", () => {

@@ -1,8 +1,8 @@
 import { foldName } from "./fold.ts";
 import type { NodeKind } from "./outline.ts";
-import { visiblePages, type Reader } from "./scope.ts";
+import { manyVisibleNodes, visiblePages, type Reader } from "./scope.ts";
 import { findTextProblem } from "./text.ts";
-import { readQuery } from "./words.ts";
+import { readCertainWords, readQuery } from "./words.ts";
 
 export type HitKind = "page" | NodeKind;
 
@@ -94,6 +94,8 @@ async function findByName(reader: Reader, text: string, words: string | undefine
 }
 
 async function findBySimilarName(reader: Reader, text: string): Promise<readonly Row[]> {
+  // What has no trigram makes the index look at every name.
+  if (!/[\p{L}\p{N}]/u.test(text)) return [];
   const name = text.slice(0, 200).toLowerCase();
   return await reader.tx<Row[]>`
     select 'page' as kind, id as "pageId", title as "pageTitle", dir, null as "nodeId", '' as excerpt
@@ -104,13 +106,12 @@ async function findBySimilarName(reader: Reader, text: string): Promise<readonly
 }
 
 async function findByWords(reader: Reader, words: string, kinds: readonly string[]): Promise<readonly Row[]> {
-  const { tx, workspaceId } = reader;
+  const { tx } = reader;
   return await tx<Row[]>`
     with found as materialized (
       select n.id, n.page_id, n.kind, n.text, n.words
-        from nodes n
-       where n.workspace_id = ${workspaceId} and n.words @@ ${words}::text::tsquery and n.kind = any(${[...kinds]}::text[])
-         and exists (select from ${visiblePages(reader)} v where v.id = n.page_id)
+        from ${manyVisibleNodes(reader)} n
+       where n.words @@ ${words}::text::tsquery and n.kind = any(${[...kinds]}::text[])
        limit ${mostRanked})
     select f.kind, f.page_id as "pageId", p.title as "pageTitle", p.dir, f.id as "nodeId",
            left(f.text, ${excerptLength}) as excerpt
@@ -122,14 +123,16 @@ async function findByWords(reader: Reader, words: string, kinds: readonly string
 async function findByText(reader: Reader, text: string, kinds: readonly string[]): Promise<readonly Row[]> {
   // An index of trigrams finds nothing shorter.
   if (Array.from(text).length < 3) return [];
-  const { tx, workspaceId } = reader;
+  const { tx } = reader;
   const pattern = `%${text.replaceAll(/[\\%_]/g, "\\$&")}%`;
+  // Trigrams are many and each is in many texts; where a whole word is certain to be there, it leaves few to compare.
+  const certain = readCertainWords(text);
+  const words = certain === undefined ? tx`` : tx`and n.words @@ ${certain}::text::tsquery`;
   return await tx<Row[]>`
     with found as materialized (
       select n.id, n.page_id, n.kind, n.text
-        from nodes n
-       where n.workspace_id = ${workspaceId} and n.text ilike ${pattern} and n.kind = any(${[...kinds]}::text[])
-         and exists (select from ${visiblePages(reader)} v where v.id = n.page_id)
+        from ${manyVisibleNodes(reader)} n
+       where n.text ilike ${pattern} ${words} and n.kind = any(${[...kinds]}::text[])
        limit ${mostRanked})
     select f.kind, f.page_id as "pageId", p.title as "pageTitle", p.dir, f.id as "nodeId",
            left(f.text, ${excerptLength}) as excerpt

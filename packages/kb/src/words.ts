@@ -66,6 +66,25 @@ export function readQuery(q: string): WordQuery | undefined {
   };
 }
 
+/**
+ * Words that every text has which holds `text` as it stands: those that begin and end within it, and the start of its last
+ * one. As `tsquery` text; undefined where there is none. Of a text of more words than are kept, only the first count.
+ */
+export function readCertainWords(text: string): string | undefined {
+  const folded = foldText(text.toWellFormed());
+  const certain = new Set<string>();
+  for (const { 0: run, index } of folded.matchAll(token)) {
+    const characters = Array.from(run);
+    if (isUnspaced.test(run)) {
+      const pairs = characters.slice(1).map((character, n) => `${characters[n]}${character}`);
+      for (const word of pairs.length > 0 ? pairs : characters) certain.add(quote(word));
+    } else if (index > 0 && characters.length <= longestWord) {
+      certain.add(index + run.length < folded.length ? quote(run) : `${quote(run)}:*`);
+    }
+  }
+  return certain.size === 0 ? undefined : [...certain].slice(0, 32).join(" & ");
+}
+
 /** The words of a phrase one after the other; of an unspaced script its pairs, each a place further than the one before. */
 function phraseQuery(phrase: string): string {
   const words = [...readWords(phrase)];

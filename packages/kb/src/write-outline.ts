@@ -74,7 +74,8 @@ function hangBelow(lead: string, hang: string): string {
   return columnsOf(hang) >= content ? hang : " ".repeat(content);
 }
 
-function newShape(kind: NodeKind, indent: string): Shape {
+/** How a node without a shape of its own is written, `indent` in. */
+export function newShape(kind: NodeKind, indent: string): Shape {
   return kind === "bullet"
     ? { lead: `${indent}- `, hang: `${indent}  `, trail: "\n" }
     : { lead: indent, hang: indent, trail: "\n" };

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Queryable, Sql, Tx } from "@countersign/db/connect.ts";
 import { transaction } from "@countersign/db/transaction.ts";
 import { v7 as newId } from "uuid";
+import { findSpace, lockFileSpace, type OverQuota } from "./file-space.ts";
 import { type NewFile, putFile, type StoredFile } from "./files.ts";
 
 export type StoreUploadResult =
@@ -9,7 +10,8 @@ export type StoreUploadResult =
   /** More than may be stored arrived; the rest was not read. */
   | { readonly kind: "too_large" }
   /** What arrived has another sha256 than it was announced with. */
-  | { readonly kind: "mismatch"; readonly hash: string; readonly size: number };
+  | { readonly kind: "mismatch"; readonly hash: string; readonly size: number }
+  | (OverQuota & { readonly size: number });
 
 const chunkBytes = 1024 * 1024;
 
@@ -50,7 +52,7 @@ export async function storeUpload(
     if (gathered.length > 0) await keepChunk(sql, uploadId, n, gathered);
     const hash = digest.digest("hex");
     if (hash !== file.hash) return { kind: "mismatch", hash, size };
-    return { kind: "stored", file: await transaction(sql, async (tx) => await makeFile(tx, uploadId, file, size)) };
+    return await transaction(sql, async (tx) => await makeFile(tx, uploadId, file, size));
   } finally {
     if (size > 0) await sql`delete from upload_chunks where upload_id = ${uploadId}`;
   }
@@ -60,8 +62,11 @@ async function keepChunk(sql: Queryable, uploadId: string, n: number, pieces: re
   await sql`insert into upload_chunks (upload_id, n, bytes) values (${uploadId}, ${n}, ${Buffer.concat(pieces)})`;
 }
 
-async function makeFile(tx: Tx, uploadId: string, file: NewFile, size: number): Promise<StoredFile> {
+async function makeFile(tx: Tx, uploadId: string, file: NewFile, size: number): Promise<StoreUploadResult> {
   const { workspaceId, hash, mediaType } = file;
+  await lockFileSpace(tx, workspaceId);
+  const space = await findSpace(tx, workspaceId, { hash, size });
+  if (space.kind === "over_quota") return { ...space, size };
   // An unlogged table is empty after a crash of the database, and this must not become an empty blob.
   const [arrived] = await tx<{ size: number }[]>`
     select coalesce(sum(octet_length(bytes)), 0)::int8 as size from upload_chunks where upload_id = ${uploadId}`;
@@ -76,7 +81,7 @@ async function makeFile(tx: Tx, uploadId: string, file: NewFile, size: number): 
   }
   const named = await putFile(tx, file);
   if (named === undefined) throw new Error(`The content ${hash} is not in the store after it was put there`);
-  return named;
+  return { kind: "stored", file: named };
 }
 
 /** Removes what uploads left behind whose process died. */

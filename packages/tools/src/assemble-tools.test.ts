@@ -1,6 +1,8 @@
+import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import type { OutsideContext, ToolResult } from "@countersign/engine/tool.ts";
 import type { RegisteredTool, Tools } from "@countersign/engine/tools.ts";
 import { afterAll, describe, expect, test } from "vitest";
@@ -50,6 +52,18 @@ describe("tools of one's own", () => {
     const tools = await assembleTools({ files: [module("")] });
     expect([...tools.keys()]).toEqual(expect.arrayContaining(["kb.read", "mail.send", "my.tool"]));
     expect(await run(tools)).toEqual({ kind: "done", content: "mine" });
+  });
+
+  test("of a file outside of every folder that has our packages it is said where it has to lie", async () => {
+    const path = write(`import { defineTool } from "@countersign/engine/tool.ts"; export const tools = [defineTool];`);
+    const script = `
+      const { assembleTools } = await import(${JSON.stringify(import.meta.resolve("./assemble-tools.ts"))});
+      await assembleTools({ files: [${JSON.stringify(path)}] }).catch(({ message }) => console.log(message));`;
+    // In a process of its own: the tests' loader finds packages from wherever a file lies.
+    const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", script]);
+    expect(stdout).toContain(`The tools in ${path} could not be loaded: Cannot find package '@countersign/engine'`);
+    expect(stdout).toContain("has to lie below a folder in whose node_modules @countersign/engine is installed");
+    expect(stdout).toContain("COUNTERSIGN_TOOLS");
   });
 
   test("bring decorators, which stand around every tool, inside those of the process, in order", async () => {

@@ -1,6 +1,8 @@
+import { createHash } from "node:crypto";
 import { storeBlob } from "@countersign/engine/blobs.ts";
 import { defineTool, type TransactionContext } from "@countersign/engine/tool.ts";
 import { lookupPage } from "@countersign/kb/lookup.ts";
+import { explainOverQuota, findSpace, lockFileSpace, type OverQuota } from "@countersign/ops/file-space.ts";
 import { findNameProblem, putFile, readMediaType } from "@countersign/ops/files.ts";
 import { z } from "zod";
 import { explainLookup, namePage, writerOf } from "./kb-writer.ts";
@@ -54,7 +56,10 @@ export const filesAttach = defineTool<Args>({
     if (found !== undefined && found.kind !== "found") {
       return { kind: "failed", content: `Nothing was stored. ${explainLookup(args.page ?? "", found)}` };
     }
-    const { hash, mediaType } = await storeContent(args, context);
+    await lockFileSpace(tx, workspaceId);
+    const stored = await storeContent(args, context);
+    if (stored.kind === "over_quota") return { kind: "failed", content: explainOverQuota(stored.size, stored) };
+    const { hash, mediaType } = stored;
     const file = await putFile(tx, {
       workspaceId,
       hash,
@@ -78,14 +83,25 @@ export const filesAttach = defineTool<Args>({
   },
 });
 
+type StoredContent =
+  | { readonly kind: "stored"; readonly hash: string; readonly mediaType: string }
+  | (OverQuota & { readonly size: number });
+
+/** Stores the content where there is room for it as a file; content by its handle is in the store already. */
 async function storeContent(
-  { text, base64, handle, mediaType }: Args,
+  { text, base64, handle, mediaType: given }: Args,
   { tx, workspaceId }: TransactionContext,
-): Promise<{ readonly hash: string; readonly mediaType: string }> {
-  const type = (mediaType === undefined ? undefined : readMediaType(mediaType)) ?? usualType(text);
-  if (handle !== undefined) return { hash: handle.slice("sha256:".length), mediaType: type };
+): Promise<StoredContent> {
+  const mediaType = (given === undefined ? undefined : readMediaType(given)) ?? usualType(text);
   const bytes = text === undefined ? Buffer.from(base64 ?? "", "base64") : Buffer.from(text, "utf8");
-  return { hash: await storeBlob(tx, workspaceId, bytes, type), mediaType: type };
+  const hash = handle?.slice("sha256:".length) ?? createHash("sha256").update(bytes).digest("hex");
+  const [known] = await tx<{ size: number }[]>`
+    select size from blobs where workspace_id = ${workspaceId} and hash = ${hash}`;
+  const size = handle === undefined ? bytes.length : (known?.size ?? 0);
+  const space = await findSpace(tx, workspaceId, { hash, size });
+  if (space.kind === "over_quota") return { ...space, size };
+  if (handle === undefined) await storeBlob(tx, workspaceId, bytes, mediaType);
+  return { kind: "stored", hash, mediaType };
 }
 
 function usualType(text: string | undefined): string {

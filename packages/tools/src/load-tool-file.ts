@@ -1,4 +1,4 @@
-import { extname } from "node:path";
+import { extname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Decorator } from "@countersign/engine/decorate-tool.ts";
 import type { Tool } from "@countersign/engine/tool.ts";
@@ -6,6 +6,7 @@ import { readHttpTools } from "./http-tool-file.ts";
 import { isCapability, type LoadedTools } from "./loaded-tools.ts";
 import { ToolsError } from "./tools-error.ts";
 
+const repositoryRoot = resolve(import.meta.dirname, "../../..");
 const known = new Set(["tools", "decorators", "capabilities"]);
 
 /**
@@ -38,8 +39,16 @@ async function importModule(path: string): Promise<Readonly<Record<string, unkno
     return (await import(pathToFileURL(path).href)) as Readonly<Record<string, unknown>>;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new ToolsError(`The tools in ${path} could not be loaded: ${why}`, { cause: error });
+    throw new ToolsError(`The tools in ${path} could not be loaded: ${why}${whereItHasToLie(error)}`, { cause: error });
   }
+}
+
+/** Node looks for a package in the folders above the file that imports it, wherever the process was started. */
+function whereItHasToLie(error: unknown): string {
+  const isMissing = error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
+  const name = isMissing ? /Cannot find package '(@countersign\/[\w-]+)/.exec(error.message)?.[1] : undefined;
+  if (name === undefined) return "";
+  return `\nThe file has to lie below a folder in whose node_modules ${name} is installed, such as this repository: ${repositoryRoot}. Move it there, and name it in COUNTERSIGN_TOOLS where it is then.`;
 }
 
 function isList(value: unknown, isOne: (one: unknown) => boolean): value is readonly unknown[] {

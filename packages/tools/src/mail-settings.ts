@@ -45,6 +45,12 @@ const fields = {
   sentFolder: z.string().min(1).optional(),
 };
 
+/** The fields of the secret's JSON, those that it may lack apart. */
+export const smtpFields = {
+  needed: ["host", "port", "from"],
+  optional: Object.keys(fields).filter((name) => !["host", "port", "from"].includes(name)),
+};
+
 /**
  * Reads the secret's JSON: host, port, from, and optionally secure (true on port 465 unless stated),
  * user and pass; with imapHost also imapPort (993), imapSecure (true on 993), sentFolder, and imapUser with imapPass where

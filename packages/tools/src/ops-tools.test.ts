@@ -81,6 +81,20 @@ test("another workspace's content cannot be attached, nor its pages written to",
   expect((await callTool(sql, filesList, other, {})).content).toBe("There are no files here.");
 });
 
+test("what has no room in the workspace's quota is not attached, and nothing of it is stored", async () => {
+  const me = await newCaller();
+  const { content } = await callTool(sql, filesAttach, me, { name: "a", text: "0123456789" });
+  await sql`update workspaces set file_quota_bytes = 15 where id = ${me.workspaceId}`;
+  expect(await callTool(sql, filesAttach, me, { name: "b", text: "9876543210" })).toMatchObject({
+    kind: "failed",
+    content: expect.stringContaining("may store 15 bytes as files, and 10 are taken") as string,
+  });
+  expect(await sql`select from blobs where workspace_id = ${me.workspaceId}`).toHaveLength(1);
+  expect(await callTool(sql, filesAttach, me, { name: "b", handle: handleIn(content) })).toMatchObject({
+    kind: "done",
+  });
+});
+
 test("memory is proposed and consolidated, and nothing of it is remembered without a person", async () => {
   const me = await newCaller();
   await callTool(sql, memoryPropose, me, { kind: "preference", text: " Ann prefers tea. " });

@@ -29,7 +29,10 @@ export interface Announcer {
   /** All is up; what waits and how to go on. */
   standing(standing: Standing): void;
   mail(mail: ReceivedMail): void;
+  /** Something does not work. */
   trouble(text: string): void;
+  /** It works, and somebody should know. */
+  warning(text: string): void;
   note(text: string): void;
   /** Leaves the terminal in order; nothing is under way. */
   close(): void;
@@ -45,6 +48,7 @@ export function createAnnouncer(cli: Cli): Announcer {
       standing: (standing) => cli.printJson({ event: "ready", ...standing }),
       mail: (mail) => cli.printJson({ event: "mail", ...mail }),
       trouble: (text) => cli.printJson({ event: "trouble", text }),
+      warning: (text) => cli.printJson({ event: "warning", text }),
       note: (text) => cli.printJson({ event: "note", text }),
     };
   }
@@ -71,6 +75,7 @@ export function createAnnouncer(cli: Cli): Announcer {
       ]);
     },
     trouble: (text) => say([`  ${style.red("✘")} ${makeVisible(text)}`]),
+    warning: (text) => say([`  ${style.yellow("!")} ${makeVisible(text)}`]),
     note: (text) => say([style.dim(`  ${text}`)]),
   };
 }

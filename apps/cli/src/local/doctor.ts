@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { bootCheckKeys } from "@countersign/broker/boot-check-keys.ts";
 import { holdsSecrets } from "@countersign/broker/become-clean.ts";
 import { loadKeyring, privateKeyFile } from "@countersign/broker/keyring.ts";
-import { checkServer } from "@countersign/db/boot-check.ts";
+import { checkServer, hasTables } from "@countersign/db/boot-check.ts";
 import type { Sql } from "@countersign/db/connect.ts";
 import { ask } from "../client.ts";
 import type { CliConfig } from "../config.ts";
@@ -69,8 +69,7 @@ async function checkDatabase(config: CliConfig): Promise<Finding[]> {
   try {
     return await withLocalDatabase(config, async (sql) => {
       await checkServer(sql);
-      const tables = await sql<{ is_there: boolean }[]>`select to_regclass('secrets') is not null as is_there`;
-      const isMigrated = tables[0]?.is_there === true;
+      const isMigrated = await hasTables(sql);
       return [
         isMigrated
           ? { about: "database", state: "ok", found: "it answers, and has the tables" }

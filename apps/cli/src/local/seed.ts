@@ -9,6 +9,7 @@ import { importFolder } from "@countersign/kb/import-folder.ts";
 import { hashToken } from "@countersign/server/auth.ts";
 import { createToken } from "@countersign/server/tokens.ts";
 import { z } from "zod";
+import { lockWorkspaces } from "./lock-workspaces.ts";
 import { demoDefinitions, demoSender, demoUsers, demoWorkspace } from "./demo.ts";
 import type { MailServerSettings } from "./mail-server.ts";
 import { readPrivate, writePrivate } from "./private-file.ts";
@@ -47,7 +48,7 @@ export async function settleIn(sql: Sql, seedFile: string): Promise<Home> {
 
 async function findOrMakeWorkspace(tx: Tx): Promise<string> {
   // Two folders may share one database.
-  await tx`select pg_advisory_xact_lock(hashtextextended('countersign dev settles in', 0))`;
+  await lockWorkspaces(tx);
   const [known] = await tx<{ id: string }[]>`select id from workspaces order by created_at, id limit 1`;
   if (known !== undefined) return known.id;
 

@@ -129,6 +129,9 @@ async function hasModelKey(databaseUrl: string): Promise<boolean> {
   }
 }
 
+/** Of the log's lines; what is less is a warning. */
+const errorLevel = 50;
+
 interface Programs {
   readonly server: Promise<Program>;
   readonly worker: Promise<Program>;
@@ -166,7 +169,8 @@ function startPrograms(
         environment,
         logFile: join(logs, `${name}.log`),
         readyMessage,
-        onTrouble: (line) => announcer.trouble(`${name}: ${line.msg} (see ${name}.log)`),
+        onTrouble: ({ level, msg }) =>
+          announcer[level >= errorLevel ? "trouble" : "warning"](`${name}: ${msg} (see ${name}.log)`),
         onRestart: (how) => announcer.trouble(`The ${name} ended by itself (${how}); it is started again.`),
         onGivenUp: options.onGivenUp,
       },
@@ -204,10 +208,12 @@ async function settle(
     const token = await settleToken(sql, home, readPrivate(file, connectionSchema)?.token);
     await programs.worker;
     await settleMailSecret(sql, home, dataDir, mail.settings);
-    const url = addressOf(String((await programs.server).ready["url"]));
-    writePrivate(file, { url, token });
+    const { ready } = await programs.server;
+    const here = addressOf(String(ready["url"]));
+    writePrivate(file, { url: here, token });
     const { path } = await createLoginLink(sql, { ...home, mayDecide: true });
-    return { url, loginUrl: `${url}${path}`, client: createClient(url, token), isDemo: home.isDemo };
+    const url = typeof ready["publicUrl"] === "string" ? new URL(ready["publicUrl"]).origin : here;
+    return { url, loginUrl: `${url}${path}`, client: createClient(here, token), isDemo: home.isDemo };
   } finally {
     await sql.end();
   }

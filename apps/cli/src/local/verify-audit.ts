@@ -28,18 +28,18 @@ export async function verifyAuditHere(cli: Cli, otherHeads: string | undefined):
   if (cli.isJson) cli.printJson({ ...report, heads: heads.length, badLines });
   else cli.print([...badLines, ...showReport(report, heads.length, cli)]);
   if (!report.isSound || badLines.length > 0)
-    throw new CliError("error", "The audit is not what was sealed.", { breaks: report.breaks.length });
+    throw new CliError("error", "The audit is not what was sealed.", { breaks: report.broken });
 }
 
 function showReport(report: AuditReport, heads: number, { terminal }: Cli): string[] {
   const { style } = terminal;
-  const { sealed, unsealed, workspaces, breaks } = report;
+  const { sealed, unsealed, workspaces, broken, breaks } = report;
   const counted = `${sealed} rows sealed in ${workspaces} chains, ${unsealed} not sealed yet, ${heads} heads of the file compared`;
   if (report.isSound) return [`${style.green("✔")} The audit is sound: ${counted}.`];
   return [
     ...breaks.map(
       ({ what, message, workspaceId }) => `${style.red("✘")} ${what}: ${message} (workspace ${workspaceId})`,
     ),
-    `${counted}; ${breaks.length} broken.`,
+    `${counted}; ${broken} broken.`,
   ];
 }

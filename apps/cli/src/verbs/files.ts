@@ -71,6 +71,60 @@ export function addFileVerbs(program: Command): void {
     summary: "Write the content of a file to a path that is not there yet, or to standard output for -",
     run: (cli, [given = "", path = ""]) => getFile(cli, given, path),
   });
+
+  addVerb<{ page?: string }>(files, {
+    usage: "rm <file>",
+    summary: "Delete a file that nothing refers to: yours, or any as an administrator",
+    options: (command) => command.option("--page <id>", "the page whose files to look through for a short id"),
+    async run(cli, [given = ""], { page }) {
+      const id = await findFileId(cli.client, given, page);
+      const deleted = await ask(cli.client.v1.files[":id"].$delete({ param: { id } }));
+      if (cli.isJson) return cli.printJson(deleted);
+      const content = deleted.isContentGone
+        ? "and so is its content"
+        : "its content stays, since something else has it";
+      cli.print([`${cli.terminal.style.green("✔")} ${shortId(id)} is deleted; ${content}.`]);
+    },
+  });
+
+  addVerb(files, {
+    usage: "space",
+    summary: "How much is stored as files, and may be",
+    async run(cli) {
+      tellSpace(cli, await ask(cli.client.v1["file-space"].$get()));
+    },
+  });
+
+  addVerb(files, {
+    usage: "quota <megabytes>",
+    summary: "Set how much the workspace may store as files, in megabytes of 1024 × 1024 bytes; none lifts the limit",
+    async run(cli, [given = ""]) {
+      const quotaBytes = given === "none" ? null : Number(given) * 1024 * 1024;
+      if (quotaBytes !== null && (given.trim() === "" || !Number.isSafeInteger(quotaBytes) || quotaBytes < 0)) {
+        throw new CliError("usage", `${JSON.stringify(given)} is no size; expected whole megabytes, or none.`);
+      }
+      tellSpace(cli, await ask(cli.client.v1["file-space"].$put({ json: { quotaBytes } })));
+    },
+  });
+}
+
+interface FileSpace {
+  readonly fileCount: number;
+  readonly usedBytes: number;
+  readonly quotaBytes: number | null;
+}
+
+function tellSpace(cli: Cli, space: FileSpace): void {
+  if (cli.isJson) return cli.printJson(space);
+  const { fileCount, usedBytes, quotaBytes } = space;
+  const files = `${fileCount} ${fileCount === 1 ? "file takes" : "files take"} ${inMegabytes(usedBytes)}`;
+  cli.print([
+    `${files}; ${quotaBytes === null ? "nothing limits them" : `at most ${inMegabytes(quotaBytes)} may be`}.`,
+  ]);
+}
+
+function inMegabytes(bytes: number): string {
+  return `${(bytes / 1024 / 1024).toFixed(1)} MB`;
 }
 
 async function getFile(cli: Cli, given: string, path: string): Promise<void> {
@@ -100,8 +154,9 @@ async function getFile(cli: Cli, given: string, path: string): Promise<void> {
   else cli.print([`${cli.terminal.style.green("✔")} ${path} has ${file.size} bytes.`]);
 }
 
-async function findFileId(client: Client, given: string): Promise<string> {
-  return await findListedId("file", given, async (query) => {
+async function findFileId(client: Client, given: string, page?: string): Promise<string> {
+  return await findListedId("file", given, async (asked) => {
+    const query = { ...asked, ...(page === undefined ? {} : { page }) };
     const { files, nextCursor } = await ask(client.v1.files.$get({ query }));
     return { ids: files.map(({ id }) => id), nextCursor };
   });

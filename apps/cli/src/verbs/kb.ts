@@ -1,17 +1,19 @@
 import type { Command } from "commander";
 import { ask, type Client } from "../client.ts";
-import { CliError } from "../exit.ts";
 import { findListedId, shortId } from "../find-id.ts";
+import { findPageId } from "../find-page.ts";
 import { layTable } from "../terminal/table.ts";
 import { relativeTime } from "../terminal/time.ts";
 import { makeVisible } from "../terminal/visible.ts";
 import { addVerb, wholeNumber } from "../verb.ts";
+import { addAccessVerbs } from "./kb-access.ts";
 import { addPageFileVerbs } from "./kb-files.ts";
 
 /** `countersign kb …` */
 export function addKnowledgeVerbs(program: Command): void {
   const kb = program.command("kb").description("The knowledge base: pages, as files too, and their history");
   addPageFileVerbs(kb);
+  addAccessVerbs(kb);
 
   addVerb(kb, {
     usage: "search <words...>",
@@ -77,22 +79,6 @@ export function addKnowledgeVerbs(program: Command): void {
       ]);
     },
   });
-}
-
-async function findPageId(client: Client, given: string): Promise<string> {
-  if (/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(given)) return given;
-  const { pages } = await ask(client.v1.pages.$get({ query: { name: given, limit: 10 } }));
-  const exact = pages.filter(({ title }) => title === given);
-  const [page, ...others] = exact.length > 0 ? exact : pages;
-  if (page === undefined) {
-    throw new CliError(
-      "error",
-      `There is no page ${JSON.stringify(given)}. ./countersign kb search <words> finds pages.`,
-    );
-  }
-  if (others.length === 0) return page.id;
-  const which = [page, ...others].map(({ id, dir }) => `${id} in ${dir === "" ? "the top" : dir}`).join(", ");
-  throw new CliError("usage", `Several pages are called ${JSON.stringify(given)}: ${which}. Name one by its id.`);
 }
 
 async function findCommandId(client: Client, given: string): Promise<string> {

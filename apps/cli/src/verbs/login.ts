@@ -8,9 +8,9 @@ export function addLoginVerb(program: Command): void {
     usage: "login",
     summary: "Print a link that signs you in with a browser, once, within 15 minutes",
     async run(cli) {
-      const { path, expiresAt } = await ask(cli.client.v1["login-links"].$post({ header: {}, json: {} }));
-      const url = new URL(path ?? "/login", cli.client.v1.runs.$url()).href;
-      if (cli.isJson) cli.printJson({ url, expiresAt });
+      const link = await ask(cli.client.v1["login-links"].$post({ header: {}, json: {} }));
+      const url = link.url ?? new URL(link.path ?? "/login", cli.client.v1.runs.$url()).href;
+      if (cli.isJson) cli.printJson({ url, expiresAt: link.expiresAt });
       else cli.print([url]);
     },
   });

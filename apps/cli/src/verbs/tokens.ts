@@ -3,6 +3,7 @@ import { ask, type Client } from "../client.ts";
 import { readEveryPage } from "../every-page.ts";
 import { CliError } from "../exit.ts";
 import { shortId } from "../find-id.ts";
+import { findUserId } from "../find-user.ts";
 import { layTable } from "../terminal/table.ts";
 import { relativeTime } from "../terminal/time.ts";
 import { makeVisible } from "../terminal/visible.ts";
@@ -96,18 +97,4 @@ function standingOf({
   if (revokedAt !== null) return `revoked ${relativeTime(revokedAt)}`;
   if (expiresAt === null) return "does not expire";
   return new Date(expiresAt).getTime() < Date.now() ? "expired" : `expires ${relativeTime(expiresAt)}`;
-}
-
-async function findUserId(client: Client, name: string | undefined): Promise<string> {
-  if (name === undefined) return (await ask(client.v1.me.$get())).id;
-  const users = await readEveryPage(async (query) => {
-    const { users: rows, nextCursor } = await ask(client.v1.users.$get({ query }));
-    return { rows, nextCursor };
-  });
-  const found = users.filter((user) => user.name === name || user.id === name);
-  if (found[0] !== undefined && found.length === 1) return found[0].id;
-  throw new CliError(
-    "usage",
-    `${found.length === 0 ? "Nobody" : "More than one"} is named ${JSON.stringify(name)}; there are: ${users.map((user) => user.name).join(", ")}.`,
-  );
 }

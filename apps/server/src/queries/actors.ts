@@ -24,3 +24,8 @@ export async function readActors(
   const known = new Map(users.map((user) => [`user:${user.id}`, user]));
   return (text) => known.get(text) ?? { id: null, name: text };
 }
+
+/** SQL: the id of the user whom the actor text of an audit row names; null for others, and for a text that was tampered with. */
+export function auditedUser(column: string): string {
+  return `case when ${column} ~ '^user:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then substring(${column} from 6)::uuid end`;
+}

@@ -2,6 +2,7 @@ import type { Queryable } from "@countersign/db/connect.ts";
 import type { Actor } from "../auth.ts";
 import type { Approval } from "../shapes/approvals.ts";
 import type { AuditRow } from "../shapes/audit.ts";
+import { auditedUser } from "./actors.ts";
 
 /** Afterwards the audit says, in the transaction that `sql` is in, that the actor did this; `details` hold ids and codes only. */
 export async function appendAudit(
@@ -57,7 +58,7 @@ const audit = `
          a.subject, a.details
     from audit a
     left join audit_chain c on c.audit_id = a.id
-    left join users u       on u.id = case when a.actor like 'user:%' then substring(a.actor from 6)::uuid end
+    left join users u       on u.id = ${auditedUser("a.actor")}
    where a.workspace_id = $1 and a.id < $2::bigint
      and ($4::text is null or a.actor = $4) and ($5::text is null or a.action = $5) and ($6::text is null or a.subject = $6)
      and ($7::uuid is null or a.run_id = $7::uuid)

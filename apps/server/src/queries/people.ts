@@ -20,6 +20,21 @@ export async function listUsers(
   );
 }
 
+/** A page of the workspace's people who can sign in, by id and name alone; one more than `limit` where the list goes on. */
+export async function listPeople(
+  sql: Queryable,
+  asked: { readonly workspaceId: string; readonly cursorId: string | undefined; readonly limit: number },
+): Promise<Pick<User, "id" | "name">[]> {
+  const { workspaceId, cursorId = firstId, limit } = asked;
+  return await sql.unsafe<Pick<User, "id" | "name">[]>(
+    `select id, name from users
+      where workspace_id = $1 and not is_service and disabled_at is null and id > $2::uuid
+      order by id limit $3::int + 1`,
+    [workspaceId, cursorId, limit],
+    { prepare: true },
+  );
+}
+
 /** One account; undefined where the workspace has none of this id. */
 export async function readUser(sql: Queryable, workspaceId: string, id: string): Promise<User | undefined> {
   const [row] = await sql.unsafe<User[]>(`${users} and id = $2::uuid`, [workspaceId, id], { prepare: true });

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Queryable } from "@countersign/db/connect.ts";
 import type { Receipt } from "../shapes/receipts.ts";
+import { auditedUser } from "./actors.ts";
 
 const approval = `
   select a.id as "approvalId", a.task_id as "taskId", a.run_id as "runId", a.call_id as "callId", c.tool, a.kind, a.status,
@@ -17,7 +18,7 @@ const entries = `
          case when k.seq is not null then json_build_object('seq', k.seq, 'hash', encode(k.hash, 'hex'), 'keyId', k.key_id) end as seal
     from audit a
     left join audit_chain k on k.audit_id = a.id
-    left join users u       on u.id = case when a.actor like 'user:%' then substring(a.actor from 6)::uuid end
+    left join users u       on u.id = ${auditedUser("a.actor")}
    where a.subject = $2 and a.action like 'approval.%' and a.workspace_id = $1::uuid
    order by a.id`;
 

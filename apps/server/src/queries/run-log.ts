@@ -8,19 +8,21 @@ import { readRun } from "./runs.ts";
 /** How long a follower sleeps between two looks. */
 const lookEveryMs = 250;
 
-/** SQL: the lines of a run that `where` finds, in order. */
-function selectLines(where: string): string {
+/** SQL: the lines of a run beyond `$2` that `where` finds, from there on. */
+function selectLines(where: string, direction: "onward" | "back" = "onward"): string {
+  const [beyond, order] = direction === "onward" ? [">", "asc"] : ["<", "desc"];
   return `
   select l.seq, l.kind, l.call_id as "callId", l.actor, u.name as "actorName", l.content, l.at
     from run_log l
     left join users u on u.id = case when l.actor like 'user:%' then substring(l.actor from 6)::uuid end
-   where l.run_id = $1 and l.seq > $2 and ${where}
-   order by l.seq`;
+   where l.run_id = $1 and l.seq ${beyond} $2 and ${where}
+   order by l.seq ${order}`;
 }
 
 const lines = selectLines("l.seq <= $3::int");
 const entries = `${selectLines("l.call_id is null")} limit $3::int`;
-const linesOfCalls = selectLines("l.call_id = any ($3::uuid[])");
+const entriesBefore = `${selectLines("l.call_id is null", "back")} limit $3::int`;
+const linesOfCalls = selectLines("l.seq <= $4::int and l.call_id = any ($3::uuid[])");
 
 type Row = LogLine & { content: string };
 
@@ -34,15 +36,26 @@ export async function readEntries(sql: Queryable, runId: string, after: number, 
   return (await sql.unsafe<Row[]>(entries, [runId, after, limit], { prepare: true })).map(toLine);
 }
 
-/** The lines of these calls, which were asked for by the line `after` or a later one. */
+/** The last `limit` lines before `before` that are of no call, in order. */
+export async function readEntriesBefore(
+  sql: Queryable,
+  runId: string,
+  before: number,
+  limit: number,
+): Promise<LogLine[]> {
+  const read = await sql.unsafe<Row[]>(entriesBefore, [runId, before, limit], { prepare: true });
+  return read.toReversed().map(toLine);
+}
+
+/** The lines of these calls from the line `after` to `upTo`. */
 export async function readLinesOfCalls(
   sql: Queryable,
   runId: string,
-  after: number,
+  { after, upTo }: { readonly after: number; readonly upTo: number },
   callIds: readonly string[],
 ): Promise<LogLine[]> {
   if (callIds.length === 0) return [];
-  return (await sql.unsafe<Row[]>(linesOfCalls, [runId, after, [...callIds]], { prepare: true })).map(toLine);
+  return (await sql.unsafe<Row[]>(linesOfCalls, [runId, after, [...callIds], upTo], { prepare: true })).map(toLine);
 }
 
 function toLine(row: Row): LogLine {

@@ -1,10 +1,10 @@
 import type { Tx } from "@countersign/db/connect.ts";
 import { parseExact } from "@countersign/engine/exact-text.ts";
-import type { Call, RunTree, Steer } from "../shapes/runs.ts";
+import type { Call, LogLine, RunTree, Steer } from "../shapes/runs.ts";
 import { readApprovalsOfCalls } from "./approvals.ts";
 import { hideInJson } from "./hide-secrets.ts";
 import { readQuestions } from "./questions.ts";
-import { readEntries, readLinesOfCalls } from "./run-log.ts";
+import { readEntries, readEntriesBefore, readLinesOfCalls } from "./run-log.ts";
 import { readRun } from "./runs.ts";
 
 const calls = `
@@ -33,20 +33,36 @@ type CallRow = Omit<Call, "approvals" | "question" | "log"> & {
   questionId: string | null;
 };
 
+/** Which part of a run's entries: those after a line, the last before one, or those around a call. */
+export type TreePart =
+  | { readonly after: number }
+  | { readonly before: number }
+  /** The latest where the run has no such call. */
+  | { readonly around: string };
+
+/** Beyond the last line of the tree. */
+const theEnd = 2_147_483_647;
+
 /**
- * The entries of a run after one of its lines, in order: turns with their calls, every approval and question of each, and
- * its lines; undefined where the workspace has none of this id.
+ * The lines of a call come before the next turn, but for those of a late result. Looked for any further, they would make
+ * every part of a long run as dear as all of it.
+ */
+const linesBeyond = 10_000;
+
+/**
+ * A part of a run's entries, in order: turns with their calls, every approval and question of each, and its lines;
+ * undefined where the workspace has none of this id.
  */
 export async function readRunTree(
   tx: Tx,
-  asked: { readonly workspaceId: string; readonly runId: string; readonly after: number; readonly limit: number },
+  asked: { readonly workspaceId: string; readonly runId: string; readonly part: TreePart; readonly limit: number },
 ): Promise<RunTree | undefined> {
-  const { workspaceId, runId, after, limit } = asked;
+  const { workspaceId, runId, part, limit } = asked;
   const run = await readRun(tx, workspaceId, runId);
   if (run === undefined) return undefined;
-  const read = await readEntries(tx, runId, after, limit + 1);
-  const entries = read.slice(0, limit);
+  const entries = await readPart(tx, runId, part, limit);
   const [first, last] = [entries[0]?.seq ?? 0, entries.at(-1)?.seq ?? 0];
+  const hasMore = entries.length > 0 && (await readEntries(tx, runId, last, 1)).length > 0;
   const rows = await tx.unsafe<CallRow[]>(calls, [runId, first, last], { prepare: true });
   const callIds = rows.map((row) => row.id);
   const approvals = await readApprovalsOfCalls(tx, workspaceId, callIds);
@@ -55,24 +71,37 @@ export async function readRunTree(
     workspaceId,
     rows.flatMap((row) => row.questionId ?? []),
   );
-  const lines = await readLinesOfCalls(tx, runId, first, callIds);
+  const lines = await readLinesOfCalls(tx, runId, { after: first, upTo: last + linesBeyond }, callIds);
   const sent = await tx.unsafe<(Steer & { message: string })[]>(steers, [runId], { prepare: true });
 
   const linesOfCalls = Map.groupBy(lines, (line) => line.callId);
   const callsOfTurns = Map.groupBy(rows, (row) => row.turnSeq);
+  const questionOf = new Map(questions.map((question) => [question.id, question]));
   const approvalsOfCalls = Map.groupBy(approvals, (approval) => approval.callId);
   const toCall = ({ turnSeq: _turn, questionId, ...row }: CallRow): Call => ({
     ...row,
     args: hideInJson(row.args),
     result: row.result === null ? null : parseExact(row.result),
     approvals: approvalsOfCalls.get(row.id) ?? [],
-    question: questions.find((question) => question.id === questionId) ?? null,
+    question: questionOf.get(questionId ?? "") ?? null,
     log: linesOfCalls.get(row.id) ?? [],
   });
   return {
     run,
     entries: entries.map((line) => ({ ...line, calls: (callsOfTurns.get(line.seq) ?? []).map(toCall) })),
-    nextAfter: read.length > limit ? last : null,
+    nextAfter: hasMore ? last : null,
+    // The first line of all is what the run was started with.
+    prevBefore: first > 1 ? first : null,
     steers: sent.toReversed().map((steer) => ({ ...steer, message: parseExact(steer.message) })),
   };
+}
+
+async function readPart(tx: Tx, runId: string, part: TreePart, limit: number): Promise<LogLine[]> {
+  if ("after" in part) return await readEntries(tx, runId, part.after, limit);
+  if ("before" in part) return await readEntriesBefore(tx, runId, part.before, limit);
+  const [call] = await tx<{ turnSeq: number }[]>`
+    select turn_seq as "turnSeq" from tool_calls where run_id = ${runId} and id = ${part.around}`;
+  if (call === undefined) return await readEntriesBefore(tx, runId, theEnd, limit);
+  const upTo = await readEntriesBefore(tx, runId, call.turnSeq + 1, Math.ceil(limit / 2));
+  return [...upTo, ...(await readEntries(tx, runId, call.turnSeq, limit - upTo.length))];
 }

@@ -21,6 +21,20 @@ export async function listSecrets(
   );
 }
 
+/** Whether a definition of the workspace names the capability in its current version, or a live secret serves it. */
+export async function isCapabilityNamed(sql: Queryable, workspaceId: string, capability: string): Promise<boolean> {
+  const [row] = await sql.unsafe<{ isNamed: boolean }[]>(
+    `select exists (select from secrets
+                     where workspace_id = $1::uuid and capability = $2 and deleted_at is null)
+         or exists (select from definitions d
+                      join definition_versions v on v.definition_id = d.id and v.version = d.current_version
+                     where d.workspace_id = $1::uuid and (v.spec->'caps')::jsonb ? $2) as "isNamed"`,
+    [workspaceId, capability],
+    { prepare: true },
+  );
+  return row?.isNamed === true;
+}
+
 /** One live secret by name; undefined where the workspace has none. */
 export async function readSecret(sql: Queryable, workspaceId: string, name: string): Promise<Secret | undefined> {
   const [row] = await sql.unsafe<Secret[]>(`${secrets} and s.name = $2`, [workspaceId, name], { prepare: true });

@@ -1,6 +1,7 @@
 import type { Queryable } from "@countersign/db/connect.ts";
 import { transaction } from "@countersign/db/transaction.ts";
 import { type AccessRule, deleteAccessRule, listAccessRules, setAccessRule } from "@countersign/kb/access-rules.ts";
+import { type Reader, visiblePages } from "@countersign/kb/scope.ts";
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import { requireRole } from "../auth.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
@@ -41,8 +42,15 @@ export function createAccessRuleRoutes({ sql }: ServerDependencies) {
     .openapi(list, async (c) => {
       const actor = c.get("actor");
       requireRole(actor, "admin", "Listing access rules");
-      const rules = await transaction(sql, (tx) => listAccessRules(writerOf(actor, tx)), { isReadOnly: true });
-      return c.json({ rules: await show(sql, actor.workspaceId, rules) }, 200);
+      const rules = await transaction(
+        sql,
+        async (tx) => {
+          const reader = writerOf(actor, tx);
+          return await show(reader, await listAccessRules(reader));
+        },
+        { isReadOnly: true },
+      );
+      return c.json({ rules }, 200);
     })
     .openapi(put, async (c) => {
       const actor = c.get("actor");
@@ -58,9 +66,9 @@ export function createAccessRuleRoutes({ sql }: ServerDependencies) {
         const rule = await setAccessRule(writer, { dir, pageId, userId, level });
         const details = { dir: rule.dir, pageId, userId, level };
         await appendAudit(tx, actor, "access_rule.set", rule.id, details);
-        return rule;
+        return await show(writer, [rule]);
       });
-      const [shown] = await show(sql, workspaceId, [stored]);
+      const [shown] = stored;
       if (shown === undefined) throw new Error("A rule is not there after it was set");
       return c.json(shown, 200);
     })
@@ -86,14 +94,21 @@ async function isThere(sql: Queryable, table: "pages" | "users", workspaceId: st
   return found.length > 0;
 }
 
-async function show(sql: Queryable, workspaceId: string, rules: readonly AccessRule[]) {
+/** The rules with names: of people, and of pages that the reader sees. */
+async function show(reader: Reader, rules: readonly AccessRule[]) {
+  const { tx, workspaceId } = reader;
   const texts = rules.flatMap(({ userId, createdBy }) => [
     userId === null ? null : `user:${userId}`,
     `user:${createdBy}`,
   ]);
-  const nameOf = await readActors(sql, workspaceId, texts);
+  const nameOf = await readActors(tx, workspaceId, texts);
+  const pageIds = rules.flatMap(({ pageId }) => (pageId === null ? [] : [pageId]));
+  const pages = await tx<{ id: string; title: string }[]>`
+    select id, title from ${visiblePages(reader)} p where id = any(${pageIds}::uuid[])`;
+  const titles = new Map(pages.map(({ id, title }) => [id, title]));
   return rules.map(({ userId, createdBy, ...rule }) => ({
     ...rule,
+    pageTitle: rule.pageId === null ? null : (titles.get(rule.pageId) ?? null),
     user: userId === null ? null : nameOf(`user:${userId}`),
     createdBy: nameOf(`user:${createdBy}`),
   }));

@@ -55,6 +55,29 @@ test("a quorum of two: a vote is answered as one and shown on the card, the seco
   });
 });
 
+test("an administrator may vote by tokens that they made for others, and the audit says who made what each vote came by", async () => {
+  const world = await givenPeople(sql);
+  await setApprovers(sql, world, { quorum: 2 });
+  const asked = await givenMail(sql, world);
+  for (const userId of [world.approver, world.otherApprover]) {
+    const body = { userId, label: "for a friend", mayDecide: true };
+    const { body: token } = await send(server, world.tokens.admin, "POST", "/v1/tokens", { body });
+    expect(await sendDecision(server, token["token"] as string, asked, { answer: "approve" })).toMatchObject({
+      status: 200,
+    });
+  }
+  expect(await read(world.tokens.viewer, asked)).toMatchObject({ status: "approved" });
+  const rows = await sql`
+    select c.actor as maker, d.actor as voter
+      from audit d
+      join audit c on c.action = 'token.created' and d.details ->> 'way' like '%token:' || c.subject || ' %'
+     where d.subject = ${asked.approvalId} and d.action like 'approval.%' order by d.id`;
+  expect(rows).toEqual([
+    { maker: `user:${world.admin}`, voter: `user:${world.approver}` },
+    { maker: `user:${world.admin}`, voter: `user:${world.otherApprover}` },
+  ]);
+});
+
 test("confirming the card votes too, and one dismissal settles it", async () => {
   const world = await givenPeople(sql);
   await setApprovers(sql, world, { quorum: 2 });

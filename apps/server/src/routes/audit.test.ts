@@ -75,3 +75,40 @@ test("the export is the whole audit of the workspace and of no other, a row a li
   left.abort();
   expect(await send(server, tokens.admin, "GET", "/v1/audit?limit=1")).toMatchObject({ status: 200 });
 });
+
+test("a check is asked for by an administrator, is one for all who ask while it lasts, and shows what a worker found", async () => {
+  const { tokens, admin } = await givenPeople(sql);
+  const others = await givenPeople(sql);
+  const ask = () => send(server, tokens.admin, "POST", "/v1/audit/checks");
+  const [one, two] = await Promise.all([ask(), ask()]);
+  expect(one).toMatchObject({
+    status: 200,
+    body: { askedBy: { id: admin, name: "Ada Admin" }, takenAt: null, rowsRead: 0, finishedAt: null, report: null },
+  });
+  expect(two.body["id"]).toBe(one.body["id"]);
+  const report = { sealed: 2, unsealed: 0, end: null, keptHead: null, badLines: 0, broken: 1 };
+  const breaks = [{ what: "changed", message: "row 2 is not what was sealed", seq: 2 }];
+  await sql`update audit_checks set finished_at = clock_timestamp(), report = ${JSON.stringify({ ...report, breaks })}::text::json
+             where id = ${one.body["id"] as string}`;
+  const after = await ask();
+  expect(after.body["id"]).not.toBe(one.body["id"]);
+  const list = (token: string, query = "") => send(server, token, "GET", `/v1/audit/checks?limit=1${query}`);
+  const newest = await list(tokens.admin);
+  expect(newest.body["checks"]).toEqual([after.body]);
+  const older = await list(tokens.admin, `&cursor=${newest.body["nextCursor"] as string}`);
+  expect(older.body).toMatchObject({
+    checks: [{ id: one.body["id"], report: { ...report, breaks } }],
+    nextCursor: null,
+  });
+  expect((await list(others.tokens.admin)).body["checks"]).toEqual([]);
+});
+
+test("a row whose actor was tampered with is shown as it stands", async () => {
+  const { tokens, workspaceId } = await givenHistory();
+  await sql`update audit set actor = 'user:nobody' where workspace_id = ${workspaceId} and action = 'user.created'`;
+  const { status, body } = await send(server, tokens.admin, "GET", "/v1/audit?limit=1");
+  expect({ status, rows: body["rows"] }).toMatchObject({
+    status: 200,
+    rows: [{ actor: "user:nobody", actorName: null }],
+  });
+});

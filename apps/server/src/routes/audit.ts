@@ -3,9 +3,11 @@ import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import { requireRole } from "../auth.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
 import { decodeCursor, pageOf } from "../cursor.ts";
+import { transactOnce } from "../idempotency.ts";
 import { listAudit } from "../queries/audit.ts";
-import { auditListSchema } from "../shapes/audit.ts";
-import { answers, instant, pageQuery, storableLine, uuid } from "../shapes/common.ts";
+import { askForAuditCheck, listAuditChecks } from "../queries/audit-checks.ts";
+import { auditCheckListSchema, auditCheckSchema, auditListSchema } from "../shapes/audit.ts";
+import { answers, idempotencyHeaders, instant, pageQuery, storableLine, uuid } from "../shapes/common.ts";
 
 const list = createRoute({
   method: "get",
@@ -38,8 +40,25 @@ const exportRoute = createRoute({
   },
 });
 
-/** The audit: read, and taken elsewhere; nothing here writes it. */
-export function createAuditRoutes({ sql, log }: ServerDependencies) {
+const listChecks = createRoute({
+  method: "get",
+  path: "/audit/checks",
+  summary: "What the checks of the audit found, newest first",
+  request: { query: z.object(pageQuery) },
+  responses: answers("A page of checks", auditCheckListSchema),
+});
+
+const askCheck = createRoute({
+  method: "post",
+  path: "/audit/checks",
+  summary: "Have every row of the audit compared with what was sealed; a worker does it, which alone holds the key",
+  request: { headers: idempotencyHeaders },
+  responses: answers("The check, or the one that is under way", auditCheckSchema),
+});
+
+/** The audit: read, checked, and taken elsewhere; nothing here writes it. */
+export function createAuditRoutes(deps: ServerDependencies) {
+  const { sql, log } = deps;
   const routes = new OpenAPIHono<AppEnv>();
   // Described here and handled as a plain route: the types of described routes know no streams.
   routes.openAPIRegistry.registerPath(exportRoute);
@@ -52,6 +71,20 @@ export function createAuditRoutes({ sql, log }: ServerDependencies) {
       const read = await listAudit(sql, { workspaceId: actor.workspaceId, cursorKey, limit, filter });
       const { rows, nextCursor } = pageOf(c, "audit", read, limit);
       return c.json({ rows, nextCursor }, 200);
+    })
+    .openapi(listChecks, async (c) => {
+      const actor = c.get("actor");
+      requireRole(actor, "admin", "Reading checks of the audit");
+      const { cursor, limit } = c.req.valid("query");
+      const { workspaceId } = actor;
+      const read = await listAuditChecks(sql, { workspaceId, cursorId: decodeCursor("audit.checks", cursor), limit });
+      const { rows, nextCursor } = pageOf(c, "audit.checks", read, limit);
+      return c.json({ checks: rows, nextCursor }, 200);
+    })
+    .openapi(askCheck, async (c) => {
+      const actor = c.get("actor");
+      requireRole(actor, "admin", "Having the audit checked");
+      return c.json(await transactOnce(c, deps, (tx) => askForAuditCheck(tx, actor)), 200);
     })
     .get(exportRoute.path, (c) => {
       const actor = c.get("actor");

@@ -1,16 +1,17 @@
 import { transaction } from "@countersign/db/transaction.ts";
 import { lookupPage } from "@countersign/kb/lookup.ts";
 import { listFiles, readFile, type StoredFile } from "@countersign/ops/files.ts";
-import { readBlobChunks } from "@countersign/ops/read-blob.ts";
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import type { Context } from "hono";
+import { answerContent } from "../answer-content.ts";
 import { type Actor, requireRole } from "../auth.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
 import { decodeCursor, pageOf } from "../cursor.ts";
+import { removeFile } from "../delete-file.ts";
 import { Problem } from "../problem.ts";
 import { readActors } from "../queries/actors.ts";
 import { answers, idParam, pageQuery, storableLine, uuid } from "../shapes/common.ts";
-import { fileListSchema, fileSchema, type ShownFile } from "../shapes/files.ts";
+import { deletedFileSchema, fileListSchema, fileSchema, type ShownFile } from "../shapes/files.ts";
 import { upload, usualMostFileBytes } from "../upload.ts";
 
 const hash = z.string().regex(/^[0-9a-f]{64}$/, "expected the sha256 of the content, 64 hexadecimal digits");
@@ -55,6 +56,14 @@ const content = createRoute({
     ...answers("", z.object({})),
     200: { description: "The content", content: { "application/octet-stream": { schema: bytes } } },
   },
+});
+
+const remove = createRoute({
+  method: "delete",
+  path: "/files/{id}",
+  summary: "Delete a file that nothing refers to, and its content where nothing else has it",
+  request: { params: idParam },
+  responses: answers("The file is deleted", deletedFileSchema),
 });
 
 const usualPath = /^\/v1\/uploads\//;
@@ -144,6 +153,14 @@ export function createFileRoutes({ sql, log, mostFileBytes = usualMostFileBytes 
       const actor = c.get("actor");
       return c.json(await showOne(actor, await findFile(actor, c.req.valid("param").id)), 200);
     })
+    .openapi(remove, async (c) => {
+      const actor = c.get("actor");
+      const { id } = c.req.valid("param");
+      const file = await findFile(actor, id);
+      requireRole(actor, "operator", "Deleting a file");
+      const { isContentGone } = await removeFile(sql, actor, file);
+      return c.json({ id, outcome: "deleted" as const, isContentGone }, 200);
+    })
     .get("/files/:id/content", async (c) => {
       const actor = c.get("actor");
       const id = uuid.safeParse(c.req.param("id"));
@@ -153,59 +170,6 @@ export function createFileRoutes({ sql, log, mostFileBytes = usualMostFileBytes 
         });
       }
       const file = await findFile(actor, id.data);
-      const chunks = readBlobChunks(sql, { workspaceId: actor.workspaceId, hash: file.hash });
-      // Before the answer begins: a file of one chunk is checked whole by now, so that a damaged one is no success.
-      const first = await chunks.next();
-      const requestId = c.get("requestId");
-      const body = streamOf(first, chunks, (error) => {
-        log.error({ requestId, err: error }, "a download broke off");
-        // The reader knows how much is to come, and that it is not all.
-        c.env?.outgoing?.destroy();
-      });
-      return c.newResponse(c.req.method === "HEAD" ? null : body, 200, headersOf(file));
+      return await answerContent(c, { sql, log }, { workspaceId: actor.workspaceId, ...file });
     });
-}
-
-/** What keeps a browser from doing anything with what somebody uploaded but to save it. */
-function headersOf({ name, mediaType, size, hash: sha256 }: StoredFile): Record<string, string> {
-  const plain = name.replaceAll(/[^\w. -]/g, "_");
-  return {
-    "Content-Type": mediaType,
-    "Content-Length": String(size),
-    "Content-Disposition": `attachment; filename="${plain}"; filename*=UTF-8''${encodeRfc5987(name)}`,
-    "Content-Security-Policy": "default-src 'none'; sandbox",
-    "X-Content-Type-Options": "nosniff",
-    "Cache-Control": "private, no-store",
-    ETag: `"${sha256}"`,
-    "Repr-Digest": `sha-256=:${Buffer.from(sha256, "hex").toString("base64")}:`,
-  };
-}
-
-function encodeRfc5987(name: string): string {
-  return encodeURIComponent(name).replaceAll(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
-}
-
-/** Asks for the next chunk when the reader has taken the last; a reader that leaves ends it. An error breaks the answer off. */
-function streamOf(
-  first: IteratorResult<Buffer, void>,
-  chunks: AsyncGenerator<Buffer, void, undefined>,
-  onError: (error: unknown) => void,
-): ReadableStream<Uint8Array> {
-  let next: IteratorResult<Buffer, void> | undefined = first;
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      try {
-        const { done, value } = next ?? (await chunks.next());
-        next = undefined;
-        if (done === true) controller.close();
-        else controller.enqueue(value);
-      } catch (error) {
-        onError(error);
-        controller.close();
-      }
-    },
-    async cancel() {
-      await chunks.return();
-    },
-  });
 }

@@ -56,6 +56,27 @@ test("accounts are listed page by page, without a double or a gap", async () => 
   expect(names).toEqual(["Ada Admin", "Abe Approver", "Ann Approver", "Olga Operator", "Vic Viewer"]);
 });
 
+test("everybody sees who else is there, by id and name alone, without programs and those who are disabled", async () => {
+  const { tokens, viewer, operator, approver, otherApprover, admin } = await givenPeople(sql);
+  await send(server, tokens.admin, "POST", "/v1/users", { body: { name: "Sync", role: "admin", isService: true } });
+  await send(server, tokens.admin, "PATCH", `/v1/users/${otherApprover}`, { body: { isDisabled: true } });
+  const people: unknown[] = [];
+  for (let path: string | undefined = "/v1/people?limit=3"; path !== undefined;) {
+    const { body } = await send(server, tokens.viewer, "GET", path);
+    people.push(...(body["people"] as unknown[]));
+    path = body["nextCursor"] === null ? undefined : `/v1/people?limit=3&cursor=${body["nextCursor"] as string}`;
+  }
+  expect(people).toEqual(
+    expect.arrayContaining([
+      { id: admin, name: "Ada Admin" },
+      { id: approver, name: "Abe Approver" },
+      { id: operator, name: "Olga Operator" },
+      { id: viewer, name: "Vic Viewer" },
+    ]),
+  );
+  expect(people).toHaveLength(4);
+});
+
 test("a changed role and a disabled account count from the next request on; enabling brings the tokens back", async () => {
   const { tokens, viewer } = await givenPeople(sql);
   const change = (body: object) => send(server, tokens.admin, "PATCH", `/v1/users/${viewer}`, { body });

@@ -4,11 +4,12 @@ import type { AppEnv, ServerDependencies } from "../context.ts";
 import { decodeCursor, pageOf } from "../cursor.ts";
 import { transactOnce } from "../idempotency.ts";
 import { changeUser, createUser, findUser } from "../people.ts";
-import { listUsers, readWorkspace } from "../queries/people.ts";
+import { listPeople, listUsers, readWorkspace } from "../queries/people.ts";
 import { answers, idempotencyHeaders, idParam, jsonBody, pageQuery } from "../shapes/common.ts";
 import {
   meSchema,
   newUserSchema,
+  peopleListSchema,
   userChangeSchema,
   userListSchema,
   userSchema,
@@ -35,6 +36,14 @@ const list = createRoute({
   summary: "The accounts of the workspace, people's and programs'",
   request: { query: z.object(pageQuery) },
   responses: answers("A page of accounts", userListSchema),
+});
+
+const colleagues = createRoute({
+  method: "get",
+  path: "/people",
+  summary: "The people of the workspace by name, for whoever has to name one, such as to hand a decision over",
+  request: { query: z.object(pageQuery) },
+  responses: answers("A page of people", peopleListSchema),
 });
 
 const get = createRoute({
@@ -93,6 +102,13 @@ export function createPeopleRoutes(deps: ServerDependencies) {
       const read = await listUsers(sql, { workspaceId: actor.workspaceId, cursorId, limit });
       const { rows, nextCursor } = pageOf(c, "users", read, limit);
       return c.json({ users: rows, nextCursor }, 200);
+    })
+    .openapi(colleagues, async (c) => {
+      const { workspaceId } = c.get("actor");
+      const { cursor, limit } = c.req.valid("query");
+      const read = await listPeople(sql, { workspaceId, cursorId: decodeCursor("people", cursor), limit });
+      const { rows, nextCursor } = pageOf(c, "people", read, limit);
+      return c.json({ people: rows, nextCursor }, 200);
     })
     .openapi(get, async (c) => {
       const actor = c.get("actor");

@@ -59,6 +59,46 @@ test("AZ23: a write on an older version of a rule than there is answers 412, and
   expect(await rulesOf(tokens.admin)).toEqual(["kb.read off"]);
 });
 
+test("what a change would make of a rule is shown first to whoever may look, refused as the change would be, and changes nothing", async () => {
+  const { tokens } = await givenPeople(sql);
+  await patch(tokens.admin, [{ target: tool("kb.read"), mode: "ask", locked: true }]);
+  const look = (changes: object[]) => patch(tokens.viewer, changes, "?dryRun=true");
+  const entries = [{ kind: "unit", unit: "ann@example.test" }];
+  const expiresAt = "2040-01-01T00:00:00Z";
+  const shown = await look([
+    { target: tool("kb.read"), mode: "off", version: 1 },
+    { target: tool("mail.send"), mode: "allowlist", entries, expiresAt, version: 0 },
+    { target: { kind: "everything" }, mode: null },
+  ]);
+  expect(shown).toMatchObject({
+    status: 200,
+    body: {
+      changes: [
+        { outcome: "written", version: 1, before: { mode: "ask", locked: true }, after: { mode: "off" } },
+        {
+          outcome: "written",
+          version: 0,
+          after: { mode: "allowlist", entries, expiresAt: "2040-01-01T00:00:00.000Z" },
+        },
+        { outcome: "unchanged" },
+      ],
+    },
+  });
+  const same = await look([{ target: tool("kb.read"), mode: "ask", locked: true }]);
+  expect(same).toMatchObject({ status: 200, body: { changes: [{ outcome: "unchanged", version: 1 }] } });
+  expect(await look([{ target: tool("kb.read"), mode: "off", version: 7 }])).toMatchObject({
+    status: 412,
+    body: { code: "stale" },
+  });
+  const broken = { target: tool("mail.send"), mode: "deny", entries: [...entries, { kind: "pattern", pattern: "(" }] };
+  expect(await look([broken])).toMatchObject({
+    status: 422,
+    body: { code: "invalid_policy", errors: [{ path: "json.changes.0.entries.1.pattern" }] },
+  });
+  expect(await rulesOf(tokens.admin)).toEqual(["kb.read ask"]);
+  expect(await versionOf(tokens.admin)).toBe(2);
+});
+
 describe("AZ24: what names nothing is refused on save, never a rule that matches nothing in silence", () => {
   test.each<[string, object, RegExp]>([
     ["a tool written otherwise", { target: tool("mail_send"), mode: "deny" }, /did you mean \\"mail\.send/],

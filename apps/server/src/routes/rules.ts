@@ -4,7 +4,7 @@ import type { Queryable } from "@countersign/db/connect.ts";
 import { transaction } from "@countersign/db/transaction.ts";
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import type { Actor } from "../auth.ts";
-import { applyDocument, changeRules } from "../change-rules.ts";
+import { applyDocument, changeRules, previewRules } from "../change-rules.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
 import { once, transactOnce } from "../idempotency.ts";
 import { readPolicyVersion, readVersion } from "../if-match.ts";
@@ -36,9 +36,9 @@ const get = createRoute({
 const patch = createRoute({
   method: "patch",
   path: "/rules",
-  summary: "Change rules of a scope, all of them or none",
+  summary: "Change rules of a scope, all of them or none, or see the difference first",
   parameters: [idempotencyParameter],
-  request: { query: scopeQuery, body: jsonBody(changesBody) },
+  request: { query: scopeQuery.extend(dryRunQuery.shape), body: jsonBody(changesBody) },
   responses: answers("What became of each change", changedSchema),
 });
 
@@ -130,8 +130,11 @@ export function createRuleRoutes(deps: ServerDependencies) {
     })
     .openapi(patch, async (c) => {
       const actor = c.get("actor");
-      const asked = c.req.valid("query");
+      const { dryRun, ...asked } = c.req.valid("query");
       const { changes } = c.req.valid("json");
+      if (dryRun === "true") {
+        return c.json(await previewRules(sql, await findPolicyScope(sql, actor, asked), changes, tools), 200);
+      }
       const done = await once(c, deps, async (work) => {
         const scope = await findPolicyScope(work.sql, actor, asked);
         return await changeRules(work.sql, actor, scope, changes, tools);

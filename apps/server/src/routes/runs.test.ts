@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
 import { commitWithin } from "@countersign/engine/commit.ts";
 import { completeCall } from "@countersign/engine/commits/complete-call.ts";
@@ -242,6 +243,43 @@ test("the tree goes on after an entry, without a double or a gap, and shows ever
   while (parts.at(-1)?.nextAfter !== null) parts.push(await get(`limit=1&after=${parts.at(-1)?.nextAfter}`));
   expect(parts.length).toBe(whole.entries.length);
   expect(parts.flatMap(({ entries }) => entries)).toEqual(whole.entries);
+});
+
+test("the tree is read from its end backwards and around a call as well, and of the ways to ask only one at a time", async () => {
+  const world = await givenPeople(sql);
+  const { runId, callId } = await givenGatedRun(sql, world);
+  await sql`
+    insert into run_log (run_id, seq, kind, content)
+    select ${runId}, last_seq + n, 'note', '"x"' from runs, generate_series(1, 9) n where id = ${runId}`;
+  await sql`update runs set last_seq = last_seq + 9 where id = ${runId}`;
+  interface Part {
+    readonly entries: { readonly seq: number; readonly calls: { readonly id: string }[] }[];
+    readonly nextAfter: number | null;
+    readonly prevBefore: number | null;
+  }
+  const get = async (query: string) => {
+    const { body } = await send(server, world.tokens.viewer, "GET", `/v1/runs/${runId}/tree?${query}`);
+    return body as unknown as Part;
+  };
+  const whole = await get("");
+  expect(whole).toMatchObject({ nextAfter: null, prevBefore: null });
+
+  const parts = [await get("limit=2&before=2000000000")];
+  expect(parts[0]?.nextAfter).toBeNull();
+  for (let from = parts[0]?.prevBefore; typeof from === "number"; from = parts[0]?.prevBefore) {
+    parts.unshift(await get(`limit=2&before=${from}`));
+    expect(parts[0]?.nextAfter).toBe(parts[0]?.entries.at(-1)?.seq);
+  }
+  expect(parts.flatMap(({ entries }) => entries)).toEqual(whole.entries);
+
+  const around = await get(`limit=4&around=${callId}`);
+  expect(around.entries).toHaveLength(4);
+  expect(around.entries.flatMap(({ calls }) => calls.map(({ id }) => id))).toEqual([callId]);
+  expect(around.nextAfter).not.toBeNull();
+  const latest = await get(`limit=2&around=${randomUUID()}`);
+  expect(latest).toEqual(parts.at(-1));
+  const both = await send(server, world.tokens.viewer, "GET", `/v1/runs/${runId}/tree?after=1&before=5`);
+  expect(both).toMatchObject({ status: 422, body: { code: "invalid_request" } });
 });
 
 test("the log goes on after a line, says whether there is more, and ends with the run", async () => {

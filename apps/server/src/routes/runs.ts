@@ -19,6 +19,7 @@ import {
   jsonBody,
   pageQuery,
   storableText,
+  uuid,
 } from "../shapes/common.ts";
 import {
   logPartSchema,
@@ -57,16 +58,27 @@ const get = createRoute({
   responses: answers("The run", runDetailSchema),
 });
 
+const lineNumber = z.coerce.number().int().min(0).max(2_000_000_000);
+
 const tree = createRoute({
   method: "get",
   path: "/runs/{id}/tree",
-  summary: "A run from one of its lines on: turns, calls, all they waited for, and the lines of each",
+  summary: "A part of a run: turns, calls, all they waited for, and the lines of each; from its beginning unless asked",
   request: {
     params: idParam,
-    query: z.object({
-      after: z.coerce.number().int().min(0).max(2_000_000_000).default(0).openapi({ description: "From `nextAfter`" }),
-      limit: z.coerce.number().int().min(1).max(1_000).default(200).openapi({ description: "How many entries" }),
-    }),
+    query: z
+      .object({
+        after: lineNumber.optional().openapi({ description: "From `nextAfter`: what comes after it" }),
+        before: lineNumber.optional().openapi({ description: "From `prevBefore`: the last of what comes before it" }),
+        around: uuid
+          .optional()
+          .openapi({ description: "A call: what is around it, or the latest if there is no such" }),
+        limit: z.coerce.number().int().min(1).max(1_000).default(200).openapi({ description: "How many entries" }),
+      })
+      .refine(({ after, before, around }) => [after, before, around].filter((one) => one !== undefined).length <= 1, {
+        message: "give one of after, before and around",
+        path: ["after"],
+      }),
   },
   responses: answers("The run's tree", runTreeSchema),
 });
@@ -163,9 +175,11 @@ export function createRunRoutes(deps: ServerDependencies) {
     })
     .openapi(tree, async (c) => {
       const { id } = c.req.valid("param");
+      const { after = 0, before, around, limit } = c.req.valid("query");
       const actor = c.get("actor");
+      const part = before !== undefined ? { before } : around !== undefined ? { around } : { after };
       const read = await readTogether(sql, (tx) =>
-        readRunTree(tx, { workspaceId: actor.workspaceId, runId: id, ...c.req.valid("query") }),
+        readRunTree(tx, { workspaceId: actor.workspaceId, runId: id, part, limit }),
       );
       if (read === undefined) throw noRun(id);
       for (const entry of read.entries) {

@@ -1,11 +1,13 @@
 import { BrokerError } from "@countersign/broker/broker-error.ts";
+import { recognised } from "@countersign/broker/environment.ts";
 import { deleteSecret, putSecret } from "@countersign/broker/secrets.ts";
+import { findSecretFaults } from "@countersign/tools/secret-faults.ts";
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import { requireRole } from "../auth.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
 import { decodeCursor, pageOf } from "../cursor.ts";
-import { Problem } from "../problem.ts";
-import { listSecrets, readSecret } from "../queries/secrets.ts";
+import { invalidField, Problem } from "../problem.ts";
+import { isCapabilityNamed, listSecrets, readSecret } from "../queries/secrets.ts";
 import { answers, jsonBody, pageQuery } from "../shapes/common.ts";
 import { secretBody, secretListSchema, secretName, secretSchema } from "../shapes/secrets.ts";
 
@@ -34,7 +36,8 @@ const remove = createRoute({
 });
 
 /** Secrets: written and never read. The server seals a value with a key that opens nothing. */
-export function createSecretRoutes({ sql, sealingKey, log }: ServerDependencies) {
+export function createSecretRoutes(deps: ServerDependencies) {
+  const { sql, sealingKey, log } = deps;
   return new OpenAPIHono<AppEnv>()
     .openapi(list, async (c) => {
       const actor = c.get("actor");
@@ -51,6 +54,8 @@ export function createSecretRoutes({ sql, sealingKey, log }: ServerDependencies)
       const { name } = c.req.valid("param");
       const { capability, value } = c.req.valid("json");
       const { workspaceId, userId } = actor;
+      await requireKnown(deps, workspaceId, capability);
+      requireFit(capability, value);
       try {
         const secret = { workspaceId, name, capability, value, createdBy: userId };
         const stored = await putSecret(sql, await sealingKey(), secret);
@@ -81,6 +86,32 @@ export function createSecretRoutes({ sql, sealingKey, log }: ServerDependencies)
       if (kind === "not_found") throw noSecret(name);
       return c.json({ name, outcome: "deleted" as const }, 200);
     });
+}
+
+/** A secret that nothing can ever use is mostly a slip of the keyboard: it would be missed only after a person approved. */
+async function requireKnown({ sql, tools }: ServerDependencies, workspaceId: string, capability: string): Promise<void> {
+  const known = new Set([
+    ...recognised.map((one) => one.capability),
+    ...[...tools.values()].flatMap(({ tool }) => tool.requires ?? []),
+  ]);
+  if (known.has(capability) || (await isCapabilityNamed(sql, workspaceId, capability))) return;
+  throw invalidField(
+    "json.capability",
+    `no tool of this server requires ${JSON.stringify(capability)} and no definition names it, so nothing was stored. Known: ${[...known].toSorted().join(", ")}. For a tool of your own give this server the COUNTERSIGN_TOOLS that the worker has.`,
+  );
+}
+
+function requireFit(capability: string, value: string): void {
+  const faults = findSecretFaults(capability, value);
+  if (faults.length === 0) return;
+  const told = faults.map(({ field, message }) => (field === undefined ? message : `${field}: ${message}`));
+  throw new Problem(
+    "unfit_secret",
+    `The value cannot be used for ${capability}, so nothing was stored. ${told.join("; ")}.`,
+    {
+      errors: faults.map(({ field, message }) => ({ path: field === undefined ? "json.value" : `json.value.${field}`, message })),
+    },
+  );
 }
 
 /** The broker's messages name the secret and never its value; where a key is, is for the log alone. */

@@ -28,6 +28,16 @@ async function browserOf(world: People, userId: string, mayDecide = true): Promi
 const ask = (headers: Record<string, string>, method: string, path: string, body?: unknown) =>
   send(server, undefined, method, path, { headers, ...(body === undefined ? {} : { body }) });
 
+test("a link has the public address where the server was given one, whatever name it was asked under", async () => {
+  const world = await givenPeople(sql);
+  const plain = await send(server, world.tokens.viewer, "POST", "/v1/login-links", { body: {} });
+  expect(plain.body["url"]).toBeNull();
+  const known = await startTestServer(url, { publicUrl: "https://agents.example.org" });
+  const made = await send(known, world.tokens.viewer, "POST", "/v1/login-links", { body: {} });
+  expect(made.body["url"]).toBe(`https://agents.example.org${String(made.body["path"])}`);
+  await known.stop();
+});
+
 test("a login link signs its person in once, by a cookie that no script reads and no other site sends", async () => {
   const world = await givenPeople(sql);
   const made = await send(server, world.tokens.operator, "POST", "/v1/login-links", { body: {} });

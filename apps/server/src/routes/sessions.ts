@@ -26,6 +26,9 @@ const createLink = createRoute({
     z
       .object({
         path: z.string().nullable().openapi({ description: "To open in a browser; null where a key is replayed" }),
+        url: z.string().nullable().openapi({
+          description: "The same at the server's public address; null where it was given none, or a key is replayed",
+        }),
         expiresAt: moment,
       })
       .openapi("LoginLink"),
@@ -54,6 +57,12 @@ const signIn = createRoute({
   responses: answers("Signed in", z.object({ userId: z.string() }).openapi("SignedIn")),
 });
 
+interface MadeLink {
+  readonly path: string | null;
+  readonly url: string | null;
+  readonly expiresAt: Date;
+}
+
 /** Signing in with a browser. Who signs out revokes the session, as any token. */
 export function createSessionRoutes(deps: ServerDependencies) {
   const { sql, publicUrl } = deps;
@@ -70,7 +79,7 @@ export function createSessionRoutes(deps: ServerDependencies) {
       const made = await transactOnce(
         c,
         deps,
-        async (tx): Promise<{ path: string | null; expiresAt: Date }> => {
+        async (tx): Promise<MadeLink> => {
           const user = await findUser(tx, actor, userId);
           requireSelfOrAdmin(actor, user.id, user.name, "A login link for another");
           if (user.isService) throw invalidField("json.userId", `${user.name} is a program; it uses a token`);
@@ -83,10 +92,11 @@ export function createSessionRoutes(deps: ServerDependencies) {
             createdBy: actor.userId,
           });
           await appendAudit(tx, actor, "login_link.created", link.id, { user: user.id, way: wayOf(actor) });
-          return { path: link.path, expiresAt: link.expiresAt };
+          const url = publicUrl === undefined ? null : new URL(link.path, publicUrl).href;
+          return { path: link.path, url, expiresAt: link.expiresAt };
         },
         // Only the code's hash is stored, so a replay cannot show it again.
-        (answer) => ({ ...answer, path: null }),
+        (answer) => ({ ...answer, path: null, url: null }),
       );
       return c.json(made, 200);
     })

@@ -190,6 +190,7 @@ export const accessRuleSchema = z
     id: z.string(),
     dir: z.string().nullable(),
     pageId: z.string().nullable(),
+    pageTitle: z.string().nullable().openapi({ description: "Null also for a page that the asker may not see" }),
     user: actorSchema.nullable().openapi({ description: "Null for everybody" }),
     level,
     createdBy: actorSchema,

@@ -20,6 +20,13 @@ export const userListSchema = z
   .object({ users: z.array(userSchema), nextCursor: z.string().nullable() })
   .openapi("UserList");
 
+export const peopleListSchema = z
+  .object({
+    people: z.array(z.object({ id: z.string(), name: z.string() }).openapi("Person")),
+    nextCursor: z.string().nullable(),
+  })
+  .openapi("PeopleList");
+
 const address = z.email().max(254);
 
 export const newUserSchema = z

@@ -110,6 +110,8 @@ export const changedSchema = z
         id: z.string().nullable(),
         version: z.int(),
         waiting,
+        before: z.unknown().optional().openapi({ description: "With dryRun=true: what is there; absent where nothing is" }),
+        after: z.unknown().optional().openapi({ description: "With dryRun=true: what would be there; absent where nothing" }),
       }),
     ),
   })

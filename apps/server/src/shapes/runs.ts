@@ -121,6 +121,7 @@ export const runTreeSchema = z
         "The log without the lines of calls, in order. A turn is an entry of kind `assistant`; its calls carry their own lines.",
     }),
     nextAfter: z.int().nullable().openapi({ description: "The `after` of the next part, where there is one" }),
+    prevBefore: z.int().nullable().openapi({ description: "The `before` of the part before, where there is one" }),
     steers: z.array(steerSchema).openapi({ description: "The latest 200" }),
   })
   .openapi("RunTree");

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type BrokerPublicKey, publicKeyOf } from "@countersign/broker/public-key.ts";
 import { connect, type Sql } from "@countersign/db/connect.ts";
+import type { Bell } from "@countersign/engine/bell.ts";
 import { createCommitter } from "@countersign/engine/committer.ts";
 import { makeWorld, type World } from "@countersign/engine/testing/fixtures.ts";
 import type { Tool } from "@countersign/engine/tool.ts";
@@ -10,6 +11,7 @@ import { type Logger, pino } from "pino";
 import { createApp } from "../app.ts";
 import type { Events } from "../events/events.ts";
 import { listen } from "../http-server.ts";
+import { observeCommits } from "../observe-commits.ts";
 import type { Oidc } from "../oidc.ts";
 import type { Pages } from "../pages.ts";
 import type { RateLimit } from "../rate-limit.ts";
@@ -45,6 +47,8 @@ export async function startTestServer(
     log?: Logger;
     rateLimit?: RateLimit;
     events?: Events;
+    /** Rung and told as a server does it; the caller closes it. */
+    bell?: Bell;
     mayWebhooksBePrivate?: boolean;
     mostFileBytes?: number;
     pages?: Pages;
@@ -59,11 +63,13 @@ export async function startTestServer(
   let rung = 0;
   const ring = () => {
     rung += 1;
+    options.bell?.ring();
   };
+  const committer = createCommitter({ sql, stragglers, ring });
   const log = options.log ?? pino({ level: "silent" });
   const app = createApp({
     sql,
-    commit: createCommitter({ sql, stragglers, ring }),
+    commit: options.bell === undefined ? committer : observeCommits(committer, options.bell.tell),
     ring,
     tools: registerTools(options.tools ?? createCatalog()),
     sealingKey: options.sealingKey ?? (() => Promise.resolve(testKey)),

@@ -38,6 +38,7 @@ export async function listOperations(server: Pick<TestServer, "url">): Promise<O
 export function fillPath(path: string, id: string): string {
   return path
     .replace("{id}", id)
+    .replace("{callId}", id)
     .replace("{capability}", "mail.send")
     .replace("{hash}", "0".repeat(64))
     .replace("{uid}", "event@example.org")
@@ -68,6 +69,7 @@ function bodies(id: string): Record<string, object> {
     "PATCH /v1/pages/{id}": { dir: "moved" },
     "PUT /v1/nodes/{id}": { okf: "- a\n  - b\n" },
     "POST /v1/import": { files: [{ path: `d/${id}.md`, text: "- a\n" }] },
+    "PUT /v1/file-space": { quotaBytes: 2 ** 40 },
     "PUT /v1/access-rules": { dir: "closed", level: "read" },
     "POST /v1/runs/{id}/steer": { message: "x" },
     "POST /v1/approvals/{id}/decision": { answer: "deny", argsDigest: "hash-of-args" },
@@ -92,7 +94,7 @@ function bodies(id: string): Record<string, object> {
     "POST /v1/simulate": { document: {} },
     "POST /v1/definitions": { spec: { ...spec, name: `agent ${id}` } },
     "POST /v1/definitions/{id}/versions": { spec },
-    "PUT /v1/secrets/{name}": { capability: "mail.send", value: "a value long enough" },
+    "PUT /v1/secrets/{name}": { capability: "slack.send", value: "a-value-long-enough" },
     "POST /v1/webhooks": { url: "https://93.184.215.14/hook" },
     "POST /v1/users": { name: `user ${id}`, role: "viewer" },
     "PATCH /v1/users/{id}": { isDisabled: false },

@@ -15,7 +15,7 @@ export function Account() {
   const me = useMe();
   return (
     <Section title={words.admin.sections.account} lead={names.lead} query={me}>
-      {({ id, name, role, workspace, tokenId }) => (
+      {({ id, name, role, workspace, tokenId, mayDecide }) => (
         <>
           <dl className="facts">
             <div>
@@ -43,7 +43,7 @@ export function Account() {
             <Switches />
           </section>
           <Sessions userId={id} tokenId={tokenId} />
-          <Delegations userId={id} isAdmin={role === "admin"} />
+          <Delegations userId={id} isAdmin={role === "admin"} mayHandOver={mayDecide} />
         </>
       )}
     </Section>

@@ -1,22 +1,26 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { Link } from "wouter";
+import { Link, useSearchParams } from "wouter";
 import { api, ask } from "../api.ts";
 import { ExactLine } from "../parts/exact-text.tsx";
 import { Empty } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { words } from "../words.ts";
 import { TextField } from "../parts/fields.tsx";
+import { AuditCheck } from "./audit-check.tsx";
 import { Section } from "./section.tsx";
 
 const names = words.admin.audit;
 
 /** What was done, newest first, with its place in the sealed chain. */
 export function Audit() {
-  const [action, setAction] = useState("");
-  const [asked, setAsked] = useState("");
+  const [search, setSearch] = useSearchParams();
+  const asked = search.get("action") ?? "";
+  const [action, setAction] = useState(asked);
   const query = useInfiniteQuery({
-    queryKey: ["audit", asked],
+    queryKey: ["audit", "rows", asked],
+    // What is typed stays, and the focus in it, while another list is on its way.
+    placeholderData: keepPreviousData,
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam: cursor }) =>
       ask(
@@ -41,18 +45,19 @@ export function Audit() {
         const rows = pages.flatMap((page) => page.rows);
         return (
           <>
+            <AuditCheck />
             <form
               className="inline-fields"
               onSubmit={(event) => {
                 event.preventDefault();
-                setAsked(action.trim());
+                setSearch(action.trim() === "" ? {} : { action: action.trim() });
               }}
             >
               <TextField label={names.action} value={action} onChange={setAction} isCode />
               <button type="submit">{names.filter}</button>
             </form>
-            {rows.length === 0 && <Empty title={words.admin.none} />}
-            <table className="table">
+            {rows.length === 0 && <Empty title={asked === "" ? words.admin.none : names.filteredEmpty} />}
+            <table className="table rows-of-words">
               <tbody>
                 {rows.map((row) => (
                   <tr key={row.id}>
@@ -68,9 +73,11 @@ export function Audit() {
                     <td className="fine">{row.seq === null ? names.unsealed : names.seq(row.seq)}</td>
                     <td className="fine">
                       {row.runId !== null && <Link href={`/runs/${row.runId}`}>{words.runs.columns.run}</Link>}{" "}
-                      <code>
-                        <ExactLine text={JSON.stringify(row.details)} />
-                      </code>
+                      {row.details !== null && (
+                        <code>
+                          <ExactLine text={JSON.stringify(row.details)} />
+                        </code>
+                      )}
                     </td>
                   </tr>
                 ))}

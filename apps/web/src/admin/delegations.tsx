@@ -1,5 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { api, ask } from "../api.ts";
+import { HandOverDialog } from "../card/hand-over-dialog.tsx";
 import { ExactLine } from "../parts/exact-text.tsx";
 import { Time, useNow } from "../parts/time.tsx";
 import { useAct } from "../parts/use-act.ts";
@@ -9,7 +11,16 @@ import { words } from "../words.ts";
 const names = words.admin.account;
 
 /** Says that were handed over, and a way to take them back. */
-export function Delegations({ userId, isAdmin }: { readonly userId: string; readonly isAdmin: boolean }) {
+export function Delegations({
+  userId,
+  isAdmin,
+  mayHandOver,
+}: {
+  readonly userId: string;
+  readonly isAdmin: boolean;
+  readonly mayHandOver: boolean;
+}) {
+  const [isHanding, setHanding] = useState(false);
   const now = useNow(60_000);
   const { data } = useQuery({
     queryKey: ["delegations"],
@@ -21,7 +32,14 @@ export function Delegations({ userId, isAdmin }: { readonly userId: string; read
   );
   return (
     <section className="admin-part">
-      <h2>{names.delegations}</h2>
+      <div className="page-head">
+        <h2>{names.delegations}</h2>
+        {mayHandOver && (
+          <button type="button" onClick={() => setHanding(true)}>
+            {names.handOver}
+          </button>
+        )}
+      </div>
       {revoke.isError && (
         <p className="refused" role="alert">
           {revoke.error.message}
@@ -50,6 +68,7 @@ export function Delegations({ userId, isAdmin }: { readonly userId: string; read
           ))}
         </tbody>
       </table>
+      {isHanding && <HandOverDialog onClose={() => setHanding(false)} />}
     </section>
   );
 }

@@ -1,78 +1,134 @@
 import { useState } from "react";
 import { api, ask } from "../api.ts";
 import { Dialog } from "../parts/dialog.tsx";
+import { diffLines } from "../parts/diff-lines.ts";
+import { ExactLine } from "../parts/exact-text.tsx";
 import { ChoiceField, Form, TextField } from "../parts/fields.tsx";
+import { problemAt } from "../parts/problem-at.ts";
 import { useAct } from "../parts/use-act.ts";
 import { words } from "../words.ts";
+import { EntryFields } from "./entry-fields.tsx";
+import { changeOf, type Draft, draftOf, type Rule, ruleLines, sentEntries } from "./rule-draft.ts";
+import { SeenChange } from "./seen-change.tsx";
 import type { ToolScope } from "./tool-modes.tsx";
 
 const names = words.admin.rules;
-type Kind = keyof typeof names.targets;
-type Mode = keyof typeof names.allModes;
+const at = (place: string): string => `json.changes.0.${place}`;
 
 interface Props {
   readonly scope: ToolScope;
   /** The rule that is changed; without it another is written. */
-  readonly given?:
-    | {
-        readonly kind: string;
-        readonly name: string;
-        readonly mode: string;
-        readonly version: number;
-        readonly units: readonly string[];
-        readonly isLocked: boolean;
-      }
-    | undefined;
+  readonly given?: Rule | undefined;
   readonly onClose: () => void;
 }
 
-/** Writes a rule: of what it speaks, what it does, and, where it speaks of a part only, of exactly which units. */
+/** Writes a rule, after a look at what that would change; it is written against the rule that was seen in that look. */
 export function RuleDialog({ scope, given, onClose }: Props) {
-  const [kind, setKind] = useState((given?.kind ?? "tool") as Kind);
-  const [name, setName] = useState(given?.name ?? "");
-  const [mode, setMode] = useState((given?.mode ?? "ask") as Mode);
-  const [units, setUnits] = useState((given?.units ?? []).join("\n"));
-  const [isLocked, setLocked] = useState(given?.isLocked ?? false);
-  const entries = units
-    .split("\n")
-    .map((unit) => unit.trim())
-    .filter((unit) => unit !== "")
-    .map((unit) => ({ kind: "unit" as const, unit }));
-  const write = useAct(
-    "rules",
-    () => {
-      const target = kind === "everything" ? { kind } : { kind, name: name.trim() };
-      const version = given === undefined ? {} : { version: given.version };
-      const change = {
-        target,
-        mode,
-        ...(entries.length === 0 ? {} : { entries }),
-        ...(isLocked ? { locked: true } : {}),
-      };
-      return ask(api.rules.$patch({ query: scope, json: { changes: [{ ...change, ...version }] } }));
-    },
-    onClose,
-  );
+  const [draft, setDraft] = useState(() => draftOf(given));
+  const send = (version: number | undefined) => {
+    const change = { ...changeOf(draft, given), ...(version === undefined ? {} : { version }) };
+    const query = { ...scope, dryRun: version === undefined ? ("true" as const) : ("false" as const) };
+    return ask(api.rules.$patch({ query, json: { changes: [change] } }));
+  };
+  const look = useAct("rules", () => send(undefined));
+  const write = useAct("rules", (version: number) => send(version), onClose);
+  const seen = look.data?.changes[0];
+  const error = write.error ?? look.error;
+  const set = (change: Partial<Draft>): void => {
+    setDraft({ ...draft, ...change });
+    look.reset();
+    write.reset();
+  };
+  const sent = sentEntries(draft);
   return (
     <Dialog title={given === undefined ? names.newRule : names.changeRule} onClose={onClose}>
       <Form
-        submit={names.write}
-        isBusy={write.isPending || (kind !== "everything" && name.trim() === "")}
-        error={write.error}
-        onSubmit={() => write.mutate(undefined)}
+        submit={names.look}
+        isBusy={look.isPending || write.isPending || (draft.kind !== "everything" && draft.name.trim() === "")}
+        error={error}
+        onSubmit={() => {
+          write.reset();
+          look.mutate(undefined);
+        }}
         onCancel={onClose}
       >
-        <ChoiceField label={names.speaksOf} value={kind} choices={names.targets} onChange={setKind} />
-        {kind !== "everything" && (
-          <TextField label={names.targetName} value={name} onChange={setName} isCode isRequired />
+        {given === undefined ? (
+          <>
+            <ChoiceField
+              label={names.speaksOf}
+              value={draft.kind}
+              choices={names.targets}
+              onChange={(kind) => set({ kind })}
+            />
+            {draft.kind !== "everything" && (
+              <TextField
+                label={names.targetName}
+                value={draft.name}
+                onChange={(name) => set({ name })}
+                isCode
+                isRequired
+                problem={problemAt(error, at("target"))}
+              />
+            )}
+          </>
+        ) : (
+          <p>
+            {names.targets[draft.kind]}{" "}
+            <code>
+              <ExactLine text={draft.name} />
+            </code>
+          </p>
         )}
-        <ChoiceField label={names.does} value={mode} choices={names.allModes} onChange={setMode} />
-        <TextField label={names.units} value={units} onChange={setUnits} rows={3} isCode hint={names.unitsHint} />
-        <label className="check">
-          <input type="checkbox" checked={isLocked} onChange={(event) => setLocked(event.target.checked)} />
-          {names.locked}
-        </label>
+        <ChoiceField
+          label={names.does}
+          value={draft.mode}
+          choices={names.allModes}
+          onChange={(mode) => set({ mode })}
+          problem={problemAt(error, at("mode"))}
+        />
+        {draft.mode !== "off" && (
+          <EntryFields
+            entries={draft.entries}
+            problem={sent.length === 0 ? problemAt(error, at("entries")) : undefined}
+            problemOf={(entry) =>
+              sent.includes(entry) ? problemAt(error, at(`entries.${sent.indexOf(entry)}`)) : undefined
+            }
+            onChange={(entries) => set({ entries })}
+          />
+        )}
+        <TextField
+          label={names.expires}
+          value={draft.expiresAt}
+          onChange={(expiresAt) => set({ expiresAt })}
+          type="datetime-local"
+          hint={names.expiresHint}
+          problem={problemAt(error, at("expiresAt"))}
+        />
+        {scope.scope === "workspace" && (
+          <label className="check">
+            <input
+              type="checkbox"
+              checked={draft.isLocked}
+              onChange={(event) => set({ isLocked: event.target.checked })}
+            />
+            {names.locked}
+          </label>
+        )}
       </Form>
+      {seen !== undefined && write.error === null && (
+        <SeenChange
+          diff={seen.outcome === "unchanged" ? "" : diffOf(seen)}
+          label={seen.before === undefined ? names.isNew : names.difference}
+          isBusy={write.isPending}
+          onWrite={() => write.mutate(seen.version)}
+        />
+      )}
     </Dialog>
   );
+}
+
+/** A rule that is new has no line that was there before, not even an empty one. */
+function diffOf({ before, after }: { readonly before?: unknown; readonly after?: unknown }): string {
+  if (before === undefined) return ruleLines(after).replaceAll(/^/gm, "+");
+  return diffLines(ruleLines(before), ruleLines(after));
 }

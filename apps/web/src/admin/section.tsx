@@ -13,12 +13,14 @@ interface Props<T> {
   readonly title: string;
   readonly lead: string;
   readonly action?: ReactNode;
+  /** What one chooses by what is read; it stays while another is read. */
+  readonly choice?: ReactNode;
   readonly query: Query<T>;
   readonly children: (data: T) => ReactNode;
 }
 
 /** A part of the administration: what it is for, what one may do there, and what there is. */
-export function Section<T>({ title, lead, action, query, children }: Props<T>) {
+export function Section<T>({ title, lead, action, choice, query, children }: Props<T>) {
   const { data, error } = query;
   const isNotYours = error instanceof Refused && error.problem.status === 403;
   return (
@@ -28,6 +30,7 @@ export function Section<T>({ title, lead, action, query, children }: Props<T>) {
         {data !== undefined && action}
       </div>
       <p className="lead">{lead}</p>
+      {!isNotYours && choice}
       {data !== undefined ? (
         children(data)
       ) : error === null ? (

@@ -6,16 +6,10 @@ import { Time } from "../parts/time.tsx";
 import { useAct } from "../parts/use-act.ts";
 import { words } from "../words.ts";
 import { RuleDialog } from "./rule-dialog.tsx";
+import { entryText, type Rule } from "./rule-draft.ts";
 import type { ToolScope } from "./tool-modes.tsx";
 
 const names = words.admin.rules;
-
-type Layer = Extract<
-  Awaited<ReturnType<Awaited<ReturnType<typeof api.rules.$get>>["json"]>>,
-  { rules: readonly unknown[] }
->;
-type Rule = Layer["rules"][number];
-type Entry = NonNullable<Rule["entries"]>[number];
 
 /** The rules a scope has of its own: written by people, or left behind by their decisions. */
 export function StoredRules({
@@ -73,7 +67,7 @@ export function StoredRules({
               </td>
               {mayChange && (
                 <RowActs>
-                  {!rule.isRemembered && isWritable(rule) && (
+                  {!rule.isRemembered && (
                     <button type="button" onClick={() => setWriting(rule)}>
                       {names.change}
                       <span className="unseen"> {targetText(rule)}</span>
@@ -97,7 +91,7 @@ export function StoredRules({
       {writing !== undefined && (
         <RuleDialog
           scope={scope}
-          given={writing === "new" ? undefined : givenOf(writing)}
+          given={writing === "new" ? undefined : writing}
           onClose={() => setWriting(undefined)}
         />
       )}
@@ -105,35 +99,6 @@ export function StoredRules({
   );
 }
 
-/** The form knows units; a rule with other entries is changed by a document, so that nothing of it is lost. */
-function isWritable({ entries }: Rule): boolean {
-  return entries === null || entries.every((entry) => entry.kind === "unit");
-}
-
-function givenOf(rule: Rule) {
-  return {
-    kind: rule.target.kind,
-    name: "name" in rule.target ? rule.target.name : "",
-    mode: rule.mode,
-    version: rule.version,
-    units: (rule.entries ?? []).flatMap((entry) => (entry.kind === "unit" ? [entry.unit] : [])),
-    isLocked: rule.locked,
-  };
-}
-
 function targetText({ target }: Rule): string {
   return "name" in target ? `${target.kind} ${target.name}` : target.kind;
-}
-
-function entryText(entry: Entry): string {
-  switch (entry.kind) {
-    case "unit":
-      return entry.unit;
-    case "command":
-      return entry.command;
-    case "pattern":
-      return `/${entry.pattern}/`;
-    case "argument":
-      return `${entry.name}=${entry.value}`;
-  }
 }

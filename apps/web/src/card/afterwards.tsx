@@ -1,11 +1,11 @@
-import { lazy, type ReactNode, Suspense, useState } from "react";
+import { type ReactNode, useState } from "react";
 import type { Approval } from "../api.ts";
 import { ExactLine, ExactText } from "../parts/exact-text.tsx";
-import { Waiting } from "../parts/states.tsx";
+import { later } from "../parts/later.tsx";
 import { useMe } from "../queries.ts";
 import { words } from "../words.ts";
 
-const Receipt = lazy(async () => ({ default: (await import("./receipt.tsx")).Receipt }));
+const Receipt = later(async () => (await import("./receipt.tsx")).Receipt);
 
 /** What was said with a decision, and its receipt for those who may read one. */
 export function Afterwards({ approval }: { readonly approval: Approval }) {
@@ -33,11 +33,7 @@ export function Afterwards({ approval }: { readonly approval: Approval }) {
       {mayRead && (
         <details className="say-more" onToggle={(event) => setOpen(event.currentTarget.open)}>
           <summary>{words.card.receipt.title}</summary>
-          {isOpen && (
-            <Suspense fallback={<Waiting />}>
-              <Receipt approvalId={approval.id} />
-            </Suspense>
-          )}
+          {isOpen && <Receipt approvalId={approval.id} />}
         </details>
       )}
     </>

@@ -52,7 +52,7 @@ export function SayMore({ approval, typed, onType, isEditing, onEdit, isTogether
         </div>
       </div>
       {open === "time" && <MoreTimeDialog approval={approval} onClose={close} />}
-      {open === "person" && <HandOverDialog approval={approval} onClose={close} />}
+      {open === "person" && <HandOverDialog approvalId={approval.id} onClose={close} />}
     </details>
   );
 }

@@ -1,7 +1,7 @@
 import { useEffect } from "react";
 import { Link } from "wouter";
 import { ExactText } from "../parts/exact-text.tsx";
-import { visibleLines } from "../parts/visible.ts";
+import { visibleBeginning, visibleText } from "../parts/visible.ts";
 import { words } from "../words.ts";
 import type { Page } from "./queries.ts";
 
@@ -52,9 +52,7 @@ function Linked({ text, targets }: { readonly text: string; readonly targets: Re
     <p className="exact">
       {parts.map((part, n) => {
         const id = targets.get(part.slice(2, -2).split("|", 1)[0]?.trim().toLowerCase() ?? "");
-        const shown = visibleLines(part)
-          .map((line) => line.map((piece) => piece.text).join(""))
-          .join("\n");
+        const shown = n < parts.length - 1 ? visibleBeginning(part) : visibleText(part);
         return part.startsWith("[[") && id !== undefined ? (
           <Link key={n} href={`/kb/pages/${id}`}>
             {shown}

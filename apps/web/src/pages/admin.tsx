@@ -24,12 +24,14 @@ const sections = {
 /** What agents are, what they may do, and who may say so. */
 export function Admin() {
   const [path] = useLocation();
+
   return (
     <div className="admin">
       <nav aria-label={words.admin.title}>
         {Object.keys(sections).map((name) => (
           <Link
             key={name}
+            ref={path.startsWith(`/admin/${name}`) ? bringIntoSight : undefined}
             href={`/admin/${name}`}
             aria-current={path.startsWith(`/admin/${name}`) ? "page" : undefined}
           >
@@ -51,4 +53,11 @@ export function Admin() {
       </div>
     </div>
   );
+}
+
+/** On a small screen the parts stand in a row that is wider than it. */
+function bringIntoSight(link: HTMLAnchorElement | null): void {
+  const row = link?.parentElement;
+  if (link != null && row != null)
+    row.scrollLeft = link.offsetLeft - row.offsetLeft - (row.clientWidth - link.offsetWidth) / 2;
 }

@@ -1,7 +1,8 @@
-import { lazy, Suspense, useRef, useState } from "react";
+import { useRef, useState } from "react";
 import { Link } from "wouter";
 import { useCardMoves } from "../card/use-card-moves.ts";
 import { ExactLine } from "../parts/exact-text.tsx";
+import { later } from "../parts/later.tsx";
 import { Markdown } from "../parts/markdown.tsx";
 import { Failure, Waiting } from "../parts/states.tsx";
 import { useRunTree } from "../queries.ts";
@@ -11,15 +12,19 @@ import { isLive } from "../run/standing.ts";
 import { SteerBox } from "../run/steer-box.tsx";
 import { Steers } from "../run/steers.tsx";
 import { textOf } from "../run/text-of.ts";
-import { Tree } from "../run/tree.tsx";
+import { isMeant, Tree } from "../run/tree.tsx";
+import { isAddress, useHash } from "../run/use-hash.ts";
 import { words } from "../words.ts";
 import "./run.css";
 
-const ToolModes = lazy(async () => ({ default: (await import("../admin/tool-modes.tsx")).ToolModes }));
+const ToolModes = later(async () => (await import("../admin/tool-modes.tsx")).ToolModes);
 
 /** A run's whole story: what was said, what was called, what a person decided, and what may be said to it now. */
 export function RunPage({ id }: { readonly id: string }) {
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useRunTree(id);
+  const hash = useHash();
+  const [around, setAround] = useState("");
+  const tree = useRunTree(id, around);
+  const { data, error, refetch, hasNextPage, fetchNextPage, hasPreviousPage, fetchPreviousPage } = tree;
   const story = useRef<HTMLDivElement>(null);
   const [areToolsOpen, setToolsOpen] = useState(false);
   useCardMoves(story);
@@ -34,6 +39,9 @@ export function RunPage({ id }: { readonly id: string }) {
     );
   }
   const { run } = last;
+  const entries = data.pages.flatMap((page) => page.entries);
+  const isPart = hasNextPage || hasPreviousPage;
+  if (isPart && around !== hash && isAddress(hash) && !entries.some((entry) => isMeant(entry, hash))) setAround(hash);
   const output = run.finishedAt === null ? "" : textOf(run.output);
   const lastSaid = textOf(last.entries.findLast((entry) => entry.kind === "assistant")?.content);
   return (
@@ -44,11 +52,18 @@ export function RunPage({ id }: { readonly id: string }) {
       <RunHead run={run} />
       <div ref={story} className="story">
         <h2 className="unseen">{words.runs.tree}</h2>
-        <Tree entries={data.pages.flatMap((page) => page.entries)} steers={last.steers} />
+        {hasPreviousPage && (
+          <p className="more">
+            <button type="button" disabled={tree.isFetchingPreviousPage} onClick={() => void fetchPreviousPage()}>
+              {words.runs.loadBefore}
+            </button>
+          </p>
+        )}
+        <Tree runId={id} entries={entries} steers={last.steers} />
         <SayingNow runId={id} isRunning={run.status === "running" && !hasNextPage} />
         {hasNextPage && (
           <p className="more">
-            <button type="button" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+            <button type="button" disabled={tree.isFetchingNextPage} onClick={() => void fetchNextPage()}>
               {words.runs.loadMore}
             </button>
           </p>
@@ -56,11 +71,7 @@ export function RunPage({ id }: { readonly id: string }) {
       </div>
       <details className="run-tools" onToggle={(event) => setToolsOpen(event.currentTarget.open)}>
         <summary>{words.admin.rules.tools}</summary>
-        {areToolsOpen && (
-          <Suspense fallback={<Waiting />}>
-            <ToolModes scope={{ scope: "run", id }} />
-          </Suspense>
-        )}
+        {areToolsOpen && <ToolModes scope={{ scope: "run", id }} />}
       </details>
       <Steers steers={last.steers} />
       {isLive(run) ? (

@@ -2,7 +2,6 @@ import { useCallback, useRef, useState } from "react";
 import { useSearchParams } from "wouter";
 import { Card } from "../card/card.tsx";
 import { useCardMoves } from "../card/use-card-moves.ts";
-import { Announce } from "../parts/announce.tsx";
 import { Empty, Failure, Waiting } from "../parts/states.tsx";
 import { taskStatuses, useMe, useTasks } from "../queries.ts";
 import { words } from "../words.ts";
@@ -73,7 +72,6 @@ export function Tasks() {
         )}
       </div>
       {isMaking && <NewTask onClose={() => setMaking(false)} />}
-      <Announce texts={arrived.map((task) => words.card.announce(task.title))} />
       {settledCount > 0 && (
         <p className="list-note">
           <button type="button" className="quiet" onClick={clear}>

@@ -14,10 +14,10 @@ export function ExactProse({ text }: { readonly text: string }) {
   return <Pieces pieces={visibleProse(text)} />;
 }
 
-/** Others' text as a block that keeps its lines and wraps them. */
-export function ExactText({ text }: { readonly text: string }) {
+/** Others' text as a block that keeps its lines and wraps them. `isContinued`: its first line began in the block before. */
+export function ExactText({ text, isContinued = false }: { readonly text: string; readonly isContinued?: boolean }) {
   return (
-    <pre className="exact">
+    <pre className={isContinued ? "exact goes-on" : "exact"}>
       {visibleLines(text).map((line, n) => (
         <span key={n} className="exact-line">
           <Pieces pieces={line} />

@@ -1,15 +1,17 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useId, useRef } from "react";
 import { words } from "../words.ts";
 
 interface TextProps {
   readonly label: string;
   readonly value: string;
   readonly onChange: (value: string) => void;
-  readonly rows?: number;
+  readonly rows?: number | undefined;
   readonly isCode?: boolean;
   readonly isRequired?: boolean;
-  readonly type?: "text" | "password" | "email" | "url";
+  readonly type?: "text" | "password" | "email" | "url" | "datetime-local";
   readonly hint?: string | undefined;
+  /** What is wrong with it. */
+  readonly problem?: string | undefined;
 }
 
 /** A text to fill in, of one line or of `rows`. */
@@ -22,17 +24,32 @@ export function TextField({
   isRequired = false,
   type = "text",
   hint,
+  problem,
 }: TextProps) {
-  const common = { value, required: isRequired, className: isCode ? "code" : undefined, spellCheck: !isCode };
+  const problemId = useId();
+  const common = {
+    value,
+    required: isRequired,
+    className: isCode ? "code" : undefined,
+    spellCheck: !isCode,
+    ...wrongAs(problem, problemId),
+  };
   return (
     <label className="field">
       <span className="label">{label}</span>
       {rows === undefined ? (
-        <input {...common} type={type} autoComplete="off" onChange={(event) => onChange(event.target.value)} />
+        <input
+          {...common}
+          type={type}
+          step={type === "datetime-local" ? 1 : undefined}
+          autoComplete="off"
+          onChange={(event) => onChange(event.target.value)}
+        />
       ) : (
         <textarea {...common} rows={rows} onChange={(event) => onChange(event.target.value)} />
       )}
       {hint !== undefined && <span className="fine">{hint}</span>}
+      <FieldProblem id={problemId} problem={problem} />
     </label>
   );
 }
@@ -42,22 +59,49 @@ interface ChoiceProps<K extends string> {
   readonly value: K;
   readonly choices: Readonly<Record<K, string>>;
   readonly isDisabled?: boolean;
+  readonly problem?: string | undefined;
   readonly onChange: (value: K) => void;
 }
 
 /** One of a few. */
-export function ChoiceField<K extends string>({ label, value, choices, isDisabled = false, onChange }: ChoiceProps<K>) {
+export function ChoiceField<K extends string>({
+  label,
+  value,
+  choices,
+  isDisabled = false,
+  problem,
+  onChange,
+}: ChoiceProps<K>) {
+  const problemId = useId();
   return (
     <label className="field">
       <span className="label">{label}</span>
-      <select value={value} disabled={isDisabled} onChange={(event) => onChange(event.target.value as K)}>
+      <select
+        value={value}
+        disabled={isDisabled}
+        {...wrongAs(problem, problemId)}
+        onChange={(event) => onChange(event.target.value as K)}
+      >
         {Object.entries<string>(choices).map(([key, name]) => (
           <option key={key} value={key}>
             {name}
           </option>
         ))}
       </select>
+      <FieldProblem id={problemId} problem={problem} />
     </label>
+  );
+}
+
+function wrongAs(problem: string | undefined, problemId: string) {
+  return problem === undefined ? {} : { "aria-invalid": true, "aria-describedby": problemId };
+}
+
+function FieldProblem({ id, problem }: { readonly id: string; readonly problem: string | undefined }) {
+  return problem === undefined ? null : (
+    <span id={id} className="field-problem">
+      {problem}
+    </span>
   );
 }
 
@@ -73,8 +117,16 @@ interface FormProps {
 
 /** What is filled in stays until it was taken; a refusal stands beside it. */
 export function Form({ onSubmit, submit, isBusy, error = null, isDangerous = false, onCancel, children }: FormProps) {
+  const form = useRef<HTMLFormElement>(null);
+
+  // Whoever sent it is led to the first field that was refused; it may be out of sight.
+  useEffect(() => {
+    if (error !== null) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [error]);
+
   return (
     <form
+      ref={form}
       className="fields"
       onSubmit={(event) => {
         event.preventDefault();

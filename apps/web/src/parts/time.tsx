@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useSyncExternalStore } from "react";
 
 const units = [
   ["day", 86_400_000],
@@ -25,12 +25,46 @@ function relativeTo(ms: number): string {
   return Math.abs(ms) < 10_000 ? "just now" : relative.format(Math.trunc(ms / 1_000), "second");
 }
 
-/** The time, read again every few seconds for as long as it is shown. */
+/** The time, read again every few seconds for as long as it is shown; all who look every so often share one clock. */
 export function useNow(everyMs = 5_000): number {
-  const [now, setNow] = useState(() => Date.now());
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), everyMs);
-    return () => clearInterval(timer);
-  }, [everyMs]);
-  return now;
+  const clock = clockOf(everyMs);
+  return useSyncExternalStore(clock.watch, clock.now);
+}
+
+interface Clock {
+  readonly now: () => number;
+  readonly watch: (onTick: () => void) => () => void;
+}
+
+const clocks = new Map<number, Clock>();
+
+/** Goes while somebody watches; a page of a thousand times has one timer. */
+function clockOf(everyMs: number): Clock {
+  const found = clocks.get(everyMs);
+  if (found !== undefined) return found;
+  const watchers = new Set<() => void>();
+  let at = Date.now();
+  let timer: ReturnType<typeof setInterval> | undefined;
+  const clock: Clock = {
+    now() {
+      // Nobody watched it meanwhile; asked twice in a row it says the same.
+      if (timer === undefined && Date.now() - at >= everyMs) at = Date.now();
+      return at;
+    },
+    watch(onTick) {
+      watchers.add(onTick);
+      timer ??= setInterval(() => {
+        at = Date.now();
+        for (const tell of watchers) tell();
+      }, everyMs);
+      return () => {
+        watchers.delete(onTick);
+        if (watchers.size > 0) return;
+        clearInterval(timer);
+        timer = undefined;
+      };
+    },
+  };
+  clocks.set(everyMs, clock);
+  return clock;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { visibleLines } from "./visible.ts";
+import { visibleBeginning, visibleLines, visibleText } from "./visible.ts";
 
 const shown = (text: string): string =>
   visibleLines(text)
@@ -19,4 +19,10 @@ test("UI16: what hides, turns or acts is a mark; what a reader sees anyway stays
 test("two different texts never look the same", () => {
   expect(shown("⟨U+202E⟩")).toBe("⟨U+27E8⟩U+202E⟩");
   expect(shown("a\rb")).not.toBe(shown("a\nb"));
+});
+
+test("a space at the end of a piece that goes on is seen by what follows it", () => {
+  expect(visibleBeginning("see ")).toBe("see ");
+  expect(visibleBeginning("see \non ")).toBe("see⟨1 space⟩\non ");
+  expect(visibleText("see ")).toBe("see⟨1 space⟩");
 });

@@ -32,6 +32,22 @@ export function visibleProse(text: string): readonly Piece[] {
   return piecesOf(text, marksOfProse);
 }
 
+/** The same as one text, where no mark of it can stand out. */
+export function visibleText(text: string): string {
+  return visibleLines(text).map(joined).join("\n");
+}
+
+/** The same of a text that goes on: a space at its end is followed by something. */
+export function visibleBeginning(text: string): string {
+  const lines = text.split(/\r\n|\n/);
+  const last = lines.pop() ?? "";
+  return [...lines.map((line) => piecesOf(line, marks)), visibleProse(last)].map(joined).join("\n");
+}
+
+function joined(pieces: readonly Piece[]): string {
+  return pieces.map((piece) => piece.text).join("");
+}
+
 function piecesOf(line: string, found: RegExp): readonly Piece[] {
   const pieces: Piece[] = [];
   let from = 0;

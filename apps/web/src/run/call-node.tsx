@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
-import type { Call } from "../api.ts";
+import type { Approval, Call } from "../api.ts";
 import { Card } from "../card/card.tsx";
 import { ExactLine } from "../parts/exact-text.tsx";
 import { layJson } from "../parts/lay-json.ts";
@@ -8,16 +8,22 @@ import { Time } from "../parts/time.tsx";
 import { words } from "../words.ts";
 import { taskOfApproval, taskOfQuestion } from "./task-of.ts";
 import { textOf } from "./text-of.ts";
+import { useHash } from "./use-hash.ts";
 
 /** A call: in one line how it stands, the card of what waits for a person, and all there is to know of it behind a click. */
-export function CallNode({ call }: { readonly call: Call }) {
+export function CallNode({ runId, call }: { readonly runId: string; readonly call: Call }) {
   const element = useRef<HTMLDetailsElement>(null);
   const id = `call-${call.id}`;
-  const [isMeant] = useState(() => location.hash === `#${id}`);
+  const isMeant = useHash() === `#${id}`;
   // A long story has thousands of calls, of which one looks at a few.
   const [isOpen, setOpen] = useState(isMeant);
-  const pending = call.approvals.filter((approval) => approval.status === "pending");
-  const isAsking = pending.length > 0 || call.question?.status === "open";
+  const [wasMeant, setWasMeant] = useState(isMeant);
+  if (isMeant !== wasMeant) {
+    setWasMeant(isMeant);
+    if (isMeant) setOpen(true);
+  }
+  const cards = useCards(call);
+  const isAsking = call.approvals.some((approval) => approval.status === "pending") || call.question?.status === "open";
 
   useEffect(() => {
     if (isMeant) element.current?.scrollIntoView({ block: "center" });
@@ -38,14 +44,25 @@ export function CallNode({ call }: { readonly call: Call }) {
           </span>
           <span className="call-status">{isAsking ? words.runs.call.waiting : call.status}</span>
         </summary>
-        {isOpen && <CallDetail call={call} link={`#${id}`} />}
+        {isOpen && <CallDetail runId={runId} call={call} cards={cards} link={`#${id}`} />}
       </details>
-      {pending.map((approval) => (
+      {cards.map((approval) => (
         <Card key={approval.id} task={taskOfApproval(approval)} place="run" />
       ))}
       {call.question !== null && <Card task={taskOfQuestion(call.question)} place="run" />}
     </div>
   );
+}
+
+/**
+ * The approvals whose cards stand on the node: those that wait, and those that waited while one looked. A card that is
+ * settled says so where it stands.
+ */
+function useCards({ approvals }: Call): readonly Approval[] {
+  const [met, setMet] = useState<ReadonlySet<string>>(new Set());
+  const isNew = ({ id, status }: Approval): boolean => status === "pending" && !met.has(id);
+  if (approvals.some(isNew)) setMet(new Set([...met, ...approvals.filter(isNew).map(({ id }) => id)]));
+  return approvals.filter((approval) => approval.status === "pending" || met.has(approval.id));
 }
 
 const signs: Readonly<Record<string, string>> = {
@@ -58,10 +75,21 @@ const signs: Readonly<Record<string, string>> = {
   canceled: "■",
 };
 
-function CallDetail({ call, link }: { readonly call: Call; readonly link: string }) {
+function CallDetail({
+  runId,
+  call,
+  cards,
+  link,
+}: {
+  readonly runId: string;
+  readonly call: Call;
+  readonly cards: readonly Approval[];
+  readonly link: string;
+}) {
   const names = words.runs.call;
-  const settled = call.approvals.filter((approval) => approval.status !== "pending");
+  const settled = call.approvals.filter((approval) => !cards.includes(approval));
   const args = useMemo(() => layJson(call.args), [call.args]);
+  const wholeAt = call.resultBlob === null ? undefined : `/v1/runs/${runId}/calls/${call.id}/result`;
   const tookMs =
     call.startedAt === null || call.finishedAt === null
       ? undefined
@@ -91,10 +119,10 @@ function CallDetail({ call, link }: { readonly call: Call; readonly link: string
       {call.result !== null && call.result !== undefined && (
         <section>
           <h3 className="label">{names.result}</h3>
-          <LongText text={textOf(call.result)} fileName={`${call.tool}-result.txt`} />
+          <LongText text={textOf(call.result)} fileName={`${call.tool}-result.txt`} wholeAt={wholeAt} />
           {call.resultBlob !== null && (
             <p className="fine">
-              {names.blob} <code>{call.resultBlob}</code>
+              {names.blob} <code>sha256:{call.resultBlob}</code>
             </p>
           )}
         </section>

@@ -1,56 +1,68 @@
-import type { Call, RunTree } from "../api.ts";
-import { ExactLine } from "../parts/exact-text.tsx";
-import { LongText } from "../parts/long-text.tsx";
-import { Markdown } from "../parts/markdown.tsx";
-import { Time } from "../parts/time.tsx";
-import { words } from "../words.ts";
-import { CallNode } from "./call-node.tsx";
-import { textOf } from "./text-of.ts";
+import { type RefObject, useEffect, useRef, useState } from "react";
+import type { RunTree } from "../api.ts";
+import { type Entry, EntryNode, isAsking } from "./entry.tsx";
+import { useHash } from "./use-hash.ts";
 
-type Entry = RunTree["entries"][number];
+/** Up to so many nodes, entries and calls, are all drawn at once. */
+const mostDrawn = 200;
 
-/** The story in order: what was said by whom, and under each turn of the model the calls it asked for. */
-export function Tree({ entries, steers }: { readonly entries: readonly Entry[]; readonly steers: RunTree["steers"] }) {
+/** Of a longer story: as many entries as fill a screen before one moves. */
+const firstDrawn = 20;
+
+/** The steps on both sides of the one that has the focus, so that Tab finds the next however fast it is pressed. */
+const drawnBeside = 10;
+
+interface Props {
+  readonly runId: string;
+  readonly entries: readonly Entry[];
+  readonly steers: RunTree["steers"];
+}
+
+/**
+ * The story in order: what was said by whom, and under each turn of the model the calls it asked for. Of a long one only
+ * what is near to what is in sight is drawn, with all that waits for a person and what the address points at; of the rest
+ * stands its text, to be looked for and read aloud.
+ */
+export function Tree({ runId, entries, steers }: Props) {
+  const hash = useHash();
+  const list = useRef<HTMLOListElement>(null);
+  const focusedSeq = useFocusedSeq(list);
+  const focusedAt = entries.findIndex((entry) => entry.seq === focusedSeq);
+  const isBesideFocus = (n: number): boolean => focusedAt !== -1 && Math.abs(n - focusedAt) <= drawnBeside;
   const readAt = new Set(steers.map((steer) => steer.readSeq));
+  const nodeCount = entries.reduce((sum, entry) => sum + 1 + entry.calls.length, 0);
+  const isShort = nodeCount <= mostDrawn || !("ContentVisibilityAutoStateChangeEvent" in window);
   return (
-    <ol className="tree">
-      {entries.map((entry) => (
-        <li key={entry.seq} id={`step-${entry.seq}`} className={`entry ${entry.kind.replace(".", "-")}`}>
-          <EntryText entry={entry} isSteer={entry.kind === "user" && readAt.has(entry.seq)} />
-          {entry.calls.length > 0 && (
-            <ol className="calls">
-              {entry.calls.map((call: Call) => (
-                <li key={call.id}>
-                  <CallNode call={call} />
-                </li>
-              ))}
-            </ol>
-          )}
-        </li>
+    <ol ref={list} className="tree">
+      {entries.map((entry, n) => (
+        <EntryNode
+          key={entry.seq}
+          runId={runId}
+          entry={entry}
+          isSteer={entry.kind === "user" && readAt.has(entry.seq)}
+          isDrawn={isShort || n < firstDrawn || isBesideFocus(n) || isAsking(entry) || isMeant(entry, hash)}
+        />
       ))}
     </ol>
   );
 }
 
-function EntryText({ entry, isSteer }: { readonly entry: Entry; readonly isSteer: boolean }) {
-  const text = textOf(entry.content);
-  const who = entry.kind === "assistant" ? words.runs.said : (entry.actorName ?? entry.actor ?? entry.kind);
-  const isSpoken = entry.kind === "assistant" || entry.kind === "user";
-  if (!isSpoken) {
-    return (
-      <p className="event">
-        <span className="label">{entry.kind}</span> <ExactLine text={text} /> <Time at={entry.at} />
-      </p>
-    );
-  }
-  if (text === "") return null;
-  return (
-    <div className="said">
-      <p className="label">
-        <ExactLine text={who} /> <Time at={entry.at} />
-        {isSteer && ` · ${words.runs.steers.read(entry.seq)}`}
-      </p>
-      {entry.kind === "assistant" ? <Markdown text={text} /> : <LongText text={text} fileName="message.txt" />}
-    </div>
-  );
+/** The address points at it or at a call in it. */
+export function isMeant({ seq, calls }: Entry, hash: string): boolean {
+  return hash !== "" && (hash === `#step-${seq}` || calls.some(({ id }) => hash === `#call-${id}`));
+}
+
+/** The step of the list that has, or had last, the focus in it. */
+function useFocusedSeq(list: RefObject<HTMLElement | null>): number | undefined {
+  const [seq, setSeq] = useState<number>();
+  useEffect(() => {
+    const element = list.current;
+    const onFocusIn = ({ target }: FocusEvent): void => {
+      const entry = target instanceof Element ? target.closest(".entry") : null;
+      if (entry !== null) setSeq(Number(entry.id.replace("step-", "")));
+    };
+    element?.addEventListener("focusin", onFocusIn);
+    return () => element?.removeEventListener("focusin", onFocusIn);
+  }, [list]);
+  return seq;
 }

@@ -1,0 +1,18 @@
+import { ask, type Client } from "./client.ts";
+import { readEveryPage } from "./every-page.ts";
+import { CliError } from "./exit.ts";
+
+/** The person or service of that name or id; whoever asks unless one is named. Refused where it names none, or several. */
+export async function findUserId(client: Client, name: string | undefined): Promise<string> {
+  if (name === undefined) return (await ask(client.v1.me.$get())).id;
+  const users = await readEveryPage(async (query) => {
+    const { users: rows, nextCursor } = await ask(client.v1.users.$get({ query }));
+    return { rows, nextCursor };
+  });
+  const found = users.filter((user) => user.name === name || user.id === name);
+  if (found[0] !== undefined && found.length === 1) return found[0].id;
+  throw new CliError(
+    "usage",
+    `${found.length === 0 ? "Nobody" : "More than one"} is named ${JSON.stringify(name)}; there are: ${users.map((user) => user.name).join(", ")}.`,
+  );
+}

@@ -1,0 +1,32 @@
+import { useState } from "react";
+import type { Task } from "../api.ts";
+
+interface Kept {
+  readonly known: ReadonlySet<string>;
+  readonly arrived: readonly Task[];
+  readonly partCount: number;
+}
+
+/**
+ * The cards that came since the page was opened, oldest first. What is read with a further part, of `partCount`, was there
+ * before; so was, of a list that is not read whole, what moves up in it as others are settled.
+ */
+export function useArrivals(
+  open: readonly Task[] | undefined,
+  { partCount, isWhole }: { readonly partCount: number; readonly isWhole: boolean },
+): readonly Task[] {
+  const [kept, setKept] = useState<Kept>();
+  // By this browser's clock.
+  const [openedAt] = useState(() => Date.now());
+  if (open === undefined) return kept?.arrived ?? [];
+
+  const { known = new Set<string>(), arrived = [] } = kept ?? {};
+  const unknown = open.filter((task) => !known.has(task.id));
+  if (kept !== undefined && unknown.length === 0 && partCount === kept.partCount) return arrived;
+
+  const wasThere = kept === undefined || partCount > kept.partCount;
+  const isNew = (task: Task): boolean => !wasThere && (isWhole || new Date(task.createdAt).getTime() > openedAt);
+  const next = [...arrived, ...unknown.filter(isNew)];
+  setKept({ known: new Set([...known, ...unknown.map((task) => task.id)]), arrived: next, partCount });
+  return next;
+}

@@ -1,0 +1,63 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { testDatabase } from "@countersign/db/testing/test-database.ts";
+import { makeWorld, type World } from "@countersign/engine/testing/fixtures.ts";
+import { createToken } from "@countersign/server/tokens.ts";
+import { beforeEach, expect, test } from "vitest";
+import { givenCommandLine } from "./support/command-line.ts";
+
+const { sql, url } = await testDatabase();
+const { data, run } = await givenCommandLine(url);
+const tokens: Record<string, string> = {};
+let world: World;
+
+beforeEach(async () => {
+  world = await makeWorld(sql, { name: "agent", model: "scripted", toolset: [] });
+  for (const role of ["admin", "operator"] as const) {
+    const { workspaceId } = world;
+    tokens[role] = (await createToken(sql, { workspaceId, userId: world[role], label: role, mayDecide: false })).token;
+  }
+});
+
+const cli = (as: string, ...args: string[]) => run(tokens[as] ?? "", ["files", ...args]);
+
+test("a quota is set, told and kept; a deleted file makes room again", { timeout: 60_000 }, async () => {
+  const [one, two] = [join(data, "one.bin"), join(data, "two.bin")];
+  await writeFile(one, Buffer.alloc(700_000, "1"));
+  await writeFile(two, Buffer.alloc(700_000, "2"));
+  expect((await cli("operator", "space")).out).toContain("0 files take 0.0 MB; nothing limits them.");
+  expect(await cli("operator", "quota", "1")).toMatchObject({ code: 3 });
+  expect(await cli("admin", "quota", "much")).toMatchObject({ code: 2 });
+  expect(await cli("admin", "quota", "1")).toMatchObject({
+    code: 0,
+    out: "0 files take 0.0 MB; at most 1.0 MB may be.\n",
+  });
+
+  const stored = JSON.parse((await cli("operator", "put", one, "--json")).out) as { id: string };
+  const refused = await cli("operator", "put", two);
+  expect(refused.code).not.toBe(0);
+  expect(refused.error).toContain("may store 1048576 bytes as files, and 700000 are taken");
+  expect((await cli("operator", "rm", stored.id.slice(-8))).out).toContain("is deleted; and so is its content.");
+  expect(await cli("operator", "rm", stored.id)).toMatchObject({ code: 1 });
+  expect(await cli("operator", "put", two)).toMatchObject({ code: 0 });
+  expect(JSON.parse((await cli("admin", "quota", "none", "--json")).out)).toEqual({
+    fileCount: 1,
+    usedBytes: 700_000,
+    quotaBytes: null,
+  });
+});
+
+test("a file that a page names is kept, and the page is named", { timeout: 60_000 }, async () => {
+  const path = join(data, "chart.png");
+  await writeFile(path, "not much of a chart");
+  const stored = JSON.parse((await cli("operator", "put", path, "--json")).out) as { id: string };
+  await sql`insert into directories (workspace_id, dir) values (${world.workspaceId}, '') on conflict do nothing`;
+  const pageId = crypto.randomUUID();
+  await sql`insert into pages (id, workspace_id, dir, title, slug, type, frontmatter, line_end, revision)
+            values (${pageId}, ${world.workspaceId}, '', 'Charts', 'charts', 'Page', '', ${"\n"}, 1)`;
+  await sql`insert into nodes (id, workspace_id, page_id, order_key, kind, text)
+            values (${crypto.randomUUID()}, ${world.workspaceId}, ${pageId}, 'a0', 'bullet', ${`see /v1/files/${stored.id}`})`;
+  const refused = await cli("operator", "rm", stored.id);
+  expect(refused.code).toBe(4);
+  expect(refused.error).toContain('"chart.png" is referred to by page "Charts". Nothing was deleted');
+});
