@@ -6,6 +6,8 @@ import { loadOrMakeAuditKey } from "@countersign/broker/audit-key.ts";
 import { appendHeads, auditHeadFile } from "@countersign/broker/head-file.ts";
 import { sealAudit } from "@countersign/broker/seal-audit.ts";
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
+import { appScope } from "@countersign/engine/commits/kill-scope.ts";
+import { setRules } from "@countersign/engine/commits/set-rules.ts";
 import { makeWorld, type World } from "@countersign/engine/testing/fixtures.ts";
 import { createToken } from "@countersign/server/tokens.ts";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -205,6 +207,42 @@ describe("tokens and definitions", { timeout: 60_000 }, () => {
   });
 });
 
+describe("people", { timeout: 60_000 }, () => {
+  test("are added, listed and given another role by an administrator; others see names", async () => {
+    const added = await cli(["people", "add", "--name", "Bea", "--role", "viewer", "--email", "bea@example.org"]);
+    expect(added).toMatchObject({ code: 0, out: expect.stringContaining("Bea is viewer") });
+    expect(await cli(["people", "role", "Bea", "approver"])).toMatchObject({ code: 0 });
+    const listed = json<object[]>(await cli(["people", "--json"]));
+    expect(listed).toContainEqual(expect.objectContaining({ name: "Bea", role: "approver", email: "bea@example.org" }));
+    expect((await cli(["people", "ls"], { as: "viewer" })).out).toMatch(/^Bea {2}[0-9a-f-]{36}$/m);
+    expect(await cli(["people", "role", "Bea", "king"])).toMatchObject({ code: 2 });
+    expect(await cli(["people", "add", "--name", "Bea", "--role", "viewer"])).toMatchObject({ code: 4 });
+  });
+
+  test("a group that is named alone lists, and a word that is none of its verbs is named with those that there are", async () => {
+    expect(await cli(["tasks"])).toMatchObject({ code: 0, out: "Nothing waits for you.\n" });
+    expect(await cli(["runs"])).toMatchObject({ code: 0, out: "No runs yet.\n" });
+    const slip = await cli(["runs", "lst"]);
+    expect(slip).toMatchObject({
+      code: 2,
+      error: expect.stringContaining('runs has no verb "lst"; there are ls, get'),
+    });
+  });
+
+  test("a reminder's time that is none is named with the form that it has, and one that has passed is due at once", async () => {
+    for (const [time, told] of [
+      ["tomorrow", '<time> is "tomorrow"; expected a day and a time with its offset'],
+      ["2026-01-31T09:00:00", "which does not say in which zone"],
+      ["2026-02-31T09:00:00Z", "json.dueAt: expected a moment with its offset"],
+    ] as const) {
+      const refused = await cli(["reminders", "add", time, "x"]);
+      expect(refused).toMatchObject({ code: 2, error: expect.stringContaining(told) });
+    }
+    const past = await cli(["reminders", "add", "2020-01-31T09:00:00+01:00", "x"]);
+    expect(past).toMatchObject({ code: 0, out: expect.stringContaining("has passed, so it is due at once") });
+  });
+});
+
 describe("this machine", { timeout: 60_000 }, () => {
   test("doctor looks at everything, says what it found, and exits with 1 where something is wrong", async () => {
     const sound = json<{ about: string; state: string }[]>(await cli(["doctor", "--json"]));
@@ -270,6 +308,25 @@ describe("rules", { timeout: 60_000 }, () => {
     });
     expect(await cli(["rules", "set", "tool:mail.send", "inherit"])).toMatchObject({ code: 0 });
     expect((await cli(["rules", "ls"])).out).toContain("This workspace has no rules.");
+  });
+
+  test("that a lock of the installation outdoes are stored, and what holds instead is said", async () => {
+    const target = { kind: "tool", name: "mail.send" } as const;
+    const author = { userId: undefined, way: "configuration" };
+    const locked = {
+      target,
+      rule: { mode: "ask", locked: true },
+      covers: ["mail.send"],
+      seenVersion: undefined,
+    } as const;
+    await setRules(sql, appScope, author, [locked]);
+    const set = await cli(["rules", "set", "tool:mail.send", "allow"]);
+    await setRules(sql, appScope, author, [{ ...locked, rule: undefined }]);
+    expect(set).toMatchObject({ code: 0, out: expect.stringContaining("tool:mail.send is allow in this workspace.") });
+    expect(set.out).toMatch(
+      /It has no effect now: every such call still asks, since the installation says so \(ask_locked@app, rule /,
+    );
+    expect(set.out).toContain("./countersign explain --tool mail.send --args <json> shows why.");
   });
 
   test("of a file are shown as a difference, applied with --yes, and refused with the line that is wrong", async () => {

@@ -1,7 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { transaction } from "@countersign/db/transaction.ts";
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
 import { makeWorld, type World } from "@countersign/engine/testing/fixtures.ts";
+import { createPage } from "@countersign/kb/create-page.ts";
 import { createToken } from "@countersign/server/tokens.ts";
 import { beforeEach, expect, test } from "vitest";
 import { givenCommandLine } from "./support/command-line.ts";
@@ -51,12 +53,10 @@ test("a file that a page names is kept, and the page is named", { timeout: 60_00
   const path = join(data, "chart.png");
   await writeFile(path, "not much of a chart");
   const stored = JSON.parse((await cli("operator", "put", path, "--json")).out) as { id: string };
-  await sql`insert into directories (workspace_id, dir) values (${world.workspaceId}, '') on conflict do nothing`;
-  const pageId = crypto.randomUUID();
-  await sql`insert into pages (id, workspace_id, dir, title, slug, type, frontmatter, line_end, revision)
-            values (${pageId}, ${world.workspaceId}, '', 'Charts', 'charts', 'Page', '', ${"\n"}, 1)`;
-  await sql`insert into nodes (id, workspace_id, page_id, order_key, kind, text)
-            values (${crypto.randomUUID()}, ${world.workspaceId}, ${pageId}, 'a0', 'bullet', ${`see /v1/files/${stored.id}`})`;
+  await transaction(sql, async (tx) => {
+    const writer = { tx, workspaceId: world.workspaceId, userId: world.operator };
+    await createPage(writer, { title: "Charts", okf: `- see /v1/files/${stored.id}\n` });
+  });
   const refused = await cli("operator", "rm", stored.id);
   expect(refused.code).toBe(4);
   expect(refused.error).toContain('"chart.png" is referred to by page "Charts". Nothing was deleted');

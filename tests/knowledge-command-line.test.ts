@@ -110,3 +110,51 @@ test("a change is listed with who made it, and taken back", { timeout: 60_000 },
   expect((await cli(["kb", "undo", commands[0]?.id ?? ""])).code).toBe(4);
   expect((await cli(["kb", "history"])).out).toContain("taken back");
 });
+
+test(
+  "an import names what it left out, and refuses what is no folder without a trace of the program's own",
+  { timeout: 60_000 },
+  async () => {
+    const folder = await folderWith({ "kept.md": "- kept\n", "picture.png": "x", ".hidden.md": "- no\n" });
+    const imported = await cli(["kb", "import", folder, "--dir", "left-out"]);
+    expect(imported).toMatchObject({ code: 0 });
+    expect(imported.out).toContain("1 pages new, 0 changed, 0 as they were, with 1 nodes; 0 in conflict, 2 left out.");
+    expect(imported.out).toContain("Not Markdown, hidden or a link: .hidden.md, picture.png");
+
+    const nowhere = await cli(["kb", "import", join(folder, "nowhere")]);
+    expect(nowhere).toMatchObject({ code: 2, error: expect.stringContaining("nowhere is no folder that can be read") });
+    const file = await cli(["kb", "import", join(folder, "kept.md")]);
+    expect(file).toMatchObject({ code: 2, error: expect.stringContaining(`./countersign kb import ${folder}`) });
+    for (const { error } of [nowhere, file]) expect(error).not.toMatch(/^ +at /m);
+
+    const exported = await cli(["kb", "export", join(folder, "out"), "--dir", "nosuch"]);
+    expect(exported).toMatchObject({ code: 1, out: "", error: expect.stringContaining('the directory "nosuch"') });
+  },
+);
+
+test("a conflict shows what both sides say and what to do", { timeout: 60_000 }, async () => {
+  const folder = await folderWith({ "clash.md": "- one\n- two\n" });
+  await cli(["kb", "import", folder]);
+  const page = JSON.parse((await cli(["kb", "read", "clash", "--json"])).out) as { id: string };
+  await fetch(`${address}/v1/pages/${page.id}`, {
+    method: "PUT",
+    headers: { authorization: `Bearer ${tokens["admin"]}`, "content-type": "application/json", "if-match": '"1"' },
+    body: JSON.stringify({ okf: "- one, says a person\n- two\n" }),
+  });
+  await writeFile(join(folder, "clash.md"), "- one, says the file\n- two\n");
+  const clashed = await cli(["kb", "import", folder]);
+  expect(clashed.code).toBe(4);
+  expect(clashed.out).toMatch(/the page has one, says a person\n.*the file has one, says the file\n/);
+  expect(clashed.out).toContain(`./countersign kb read ${page.id}, change clash.md or the page, then import again`);
+  expect(clashed.out).toContain("1 in conflict");
+  await writeFile(join(folder, "clash.md"), "- one, says a person\n- two\n");
+  expect(await cli(["kb", "import", folder])).toMatchObject({ code: 0 });
+});
+
+test("a hit says where its page lies and gives the id that read takes", { timeout: 60_000 }, async () => {
+  const folder = await folderWith({ "deep/er/Needle.md": "- a needle\n" });
+  await cli(["kb", "import", folder]);
+  const { out } = await cli(["kb", "search", "needle"]);
+  const id = /^ {2}in deep\/er, ([0-9a-f-]{36})$/m.exec(out)?.[1] ?? "";
+  expect((await cli(["kb", "read", id])).out).toContain("- a needle");
+});

@@ -9,7 +9,7 @@ export interface ProcessorTime {
 }
 
 /** What this process and the session of `tx`, on this machine, have used so far. */
-export async function readProcessorTime(tx: Tx): Promise<ProcessorTime> {
+async function readProcessorTime(tx: Tx): Promise<ProcessorTime> {
   const [session] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`;
   const path = `/proc/${session?.pid}/schedstat`;
   const text = await readFile(path, "utf8").catch(() => "");

@@ -16,3 +16,20 @@ export async function findUserId(client: Client, name: string | undefined): Prom
     `${found.length === 0 ? "Nobody" : "More than one"} is named ${JSON.stringify(name)}; there are: ${users.map((user) => user.name).join(", ")}.`,
   );
 }
+
+const wholeId = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** The person of that name or id, for whoever may not look at accounts. Refused where it names none, or several. */
+export async function findPersonId(client: Client, given: string): Promise<string> {
+  if (wholeId.test(given)) return given;
+  const people = await readEveryPage(async (query) => {
+    const { people: rows, nextCursor } = await ask(client.v1.people.$get({ query }));
+    return { rows, nextCursor };
+  });
+  const found = people.filter(({ name }) => name === given);
+  if (found[0] !== undefined && found.length === 1) return found[0].id;
+  throw new CliError(
+    "usage",
+    `${found.length === 0 ? "Nobody" : "More than one"} is named ${JSON.stringify(given)}; there are: ${people.map(({ name }) => name).join(", ")}.`,
+  );
+}

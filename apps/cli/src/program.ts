@@ -14,6 +14,7 @@ import { addFileVerbs } from "./verbs/files.ts";
 import { addKnowledgeVerbs } from "./verbs/kb.ts";
 import { addMemoryVerbs } from "./verbs/memory.ts";
 import { addOpenApiVerb } from "./verbs/openapi.ts";
+import { addPeopleVerbs } from "./verbs/people.ts";
 import { addSwitchVerbs } from "./verbs/policy.ts";
 import { addRuleVerbs } from "./verbs/rules.ts";
 import { addReminderVerbs } from "./verbs/reminders.ts";
@@ -66,6 +67,7 @@ export function createProgram(): Command {
   addExplainVerbs(program);
   addDefinitionVerbs(program);
   addSecretVerbs(program);
+  addPeopleVerbs(program);
   addTokenVerbs(program);
   addLoginVerb(program);
   addAuditVerbs(program);

@@ -28,24 +28,42 @@ export interface Verb<O> {
   /** Its name and arguments, as `show <task>`. */
   readonly usage: string;
   readonly summary: string;
+  /** What its group does where it is named alone. */
+  readonly isDefault?: boolean;
   readonly options?: (command: Command) => Command;
   readonly run: (cli: Cli, args: readonly string[], options: O) => Promise<void> | void;
 }
 
 /** Adds a verb with the options that all have; what it throws becomes a message and the exit code. */
 export function addVerb<O = object>(parent: Command, verb: Verb<O>): void {
-  const command = parent.command(verb.usage).description(verb.summary);
+  const command = parent.command(verb.usage, { isDefault: verb.isDefault === true }).description(verb.summary);
   verb.options?.(command);
+  // Else a slip such as `runs lst` would be told to be too many arguments of a verb that nobody named.
+  if (verb.isDefault === true) command.allowExcessArguments();
   command.option("--json", "write JSON").option("--no-color", "write without colours");
   command.action(async () => {
     const options = command.opts<CommonOptions & O>();
     const cli = createCli(options);
     try {
+      if (verb.isDefault === true) refuseWords(parent, command);
       await verb.run(cli, command.args, options);
     } catch (error) {
       tellError(cli, error);
     }
   });
+}
+
+function refuseWords(parent: Command, command: Command): void {
+  const [word] = command.args;
+  if (word === undefined) return;
+  const group = parent.name();
+  const isNamed = parent.args[0] === command.name();
+  throw new CliError(
+    "usage",
+    isNamed
+      ? `${group} ${command.name()} takes no ${JSON.stringify(word)}; see ./countersign ${group} ${command.name()} --help.`
+      : `${group} has no verb ${JSON.stringify(word)}; there are ${parent.commands.map((one) => one.name()).join(", ")}.`,
+  );
 }
 
 function createCli({ json, color }: CommonOptions): Cli {

@@ -1,6 +1,7 @@
 import type { Tx } from "@countersign/db/connect.ts";
 import { appendBullet } from "@countersign/kb/append-bullet.ts";
 import { createPage } from "@countersign/kb/create-page.ts";
+import { directoryKeyOf } from "@countersign/kb/directories.ts";
 import { lookupPage } from "@countersign/kb/lookup.ts";
 import { type Proposal, settleProposal } from "@countersign/ops/memory.ts";
 
@@ -28,7 +29,7 @@ export async function acceptMemory(
   if (created.kind === "refused") return created;
   // A title may stand in several directories; the one that is meant lies among the memory pages.
   const found = await lookupPage(writer, title);
-  const page = found.kind === "ambiguous" ? found.pages.find((one) => one.dir === dir) : undefined;
+  const page = found.kind === "ambiguous" ? found.pages.find((one) => directoryKeyOf(one.dir) === dir) : undefined;
   const appended = await appendBullet(writer, { page: (page ?? created.page).id, text: asBullet(proposal.text) });
   if (appended.kind === "refused") return appended;
   if (appended.kind !== "appended") return { kind: "refused", reason: `The page "${title}" cannot be written.` };

@@ -283,8 +283,9 @@ const prepare: Record<string, Prepare> = {
   }),
   "DELETE /v1/access-rules/{id}": async (world) => {
     const id = newId();
+    await sql`insert into directories (workspace_id, dir, key) values (${world.workspaceId}, ${id}, ${id})`;
     await sql`insert into access_rules (id, workspace_id, dir, user_id, level, created_by)
-              values (${id}, ${world.workspaceId}, ${newId()}, null, 'read', ${world.admin})`;
+              values (${id}, ${world.workspaceId}, ${id}, null, 'read', ${world.admin})`;
     return { path: `/v1/access-rules/${id}` };
   },
   "POST /v1/kill the workspace": () => ({ path: "/v1/kill", body: { scope: "workspace", reason: "x" } }),

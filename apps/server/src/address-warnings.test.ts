@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { addressWarnings } from "./address-warnings.ts";
 
 test("a server that only this machine reaches, or that is reached over https, warns of nothing", () => {
-  for (const host of ["127.0.0.1", "localhost", "::1"]) expect(addressWarnings({ host, publicUrl: undefined })).toEqual([]);
+  for (const host of ["127.0.0.1", "localhost", "::1"])
+    expect(addressWarnings({ host, publicUrl: undefined })).toEqual([]);
   expect(addressWarnings({ host: "0.0.0.0", publicUrl: "https://agents.example.org" })).toEqual([]);
   expect(addressWarnings({ host: "0.0.0.0", publicUrl: "http://localhost:7070" })).toEqual([]);
 });

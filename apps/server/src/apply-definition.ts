@@ -4,6 +4,7 @@ import { type Definition, definitionSpec, grantsOf, parseDefinition } from "@cou
 import { EngineError } from "@countersign/engine/engine-error.ts";
 import type { Tools } from "@countersign/engine/tools.ts";
 import { v7 as newId } from "uuid";
+import { findApproverWarnings } from "./approver-warnings.ts";
 import { type Actor, wayOf } from "./auth.ts";
 import { diffSpecs } from "./diff-specs.ts";
 import { invalidField, Problem } from "./problem.ts";
@@ -43,6 +44,7 @@ export async function planNew(sql: Queryable, actor: Actor, spec: Definition, to
     spec,
     changes: diffSpecs({}, spec),
     capabilities: { gained: [...grantsOf(spec, tools)], lost: [] },
+    warnings: await findApproverWarnings(sql, actor.workspaceId, spec),
   };
 }
 
@@ -68,7 +70,13 @@ export async function createDefinition(tx: Tx, actor: Actor, spec: Definition, t
 }
 
 /** What a new version with this spec would come to; refused where the spec is another definition's. */
-export function planVersion(current: DefinitionVersion, spec: Definition, tools: Tools): Applied {
+export async function planVersion(
+  sql: Queryable,
+  actor: Actor,
+  current: DefinitionVersion,
+  spec: Definition,
+  tools: Tools,
+): Promise<Applied> {
   const { id, name, version } = current;
   if (spec.name !== name) {
     throw invalidField(
@@ -94,6 +102,7 @@ export function planVersion(current: DefinitionVersion, spec: Definition, tools:
       gained: after.filter((capability) => !before.includes(capability)),
       lost: before.filter((capability) => !after.includes(capability)),
     },
+    warnings: await findApproverWarnings(sql, actor.workspaceId, spec),
   };
 }
 
@@ -121,7 +130,7 @@ export async function applyVersion(
       `The definition ${JSON.stringify(current.name)} is in version ${current.version}, not ${seenVersion}: somebody changed it since you saw it. Look at it again and apply your change to that.`,
     );
   }
-  const planned = planVersion(current, spec, tools);
+  const planned = await planVersion(tx, actor, current, spec, tools);
   if (planned.outcome === "unchanged") return { ...planned, isDryRun: false };
   const { version } = planned;
   requireRightToLoosen(actor, spec, current.spec);

@@ -11,6 +11,7 @@ import type { LayerName } from "@countersign/gate/rule.ts";
 import type { z } from "@hono/zod-openapi";
 import { type Actor, hasRole } from "./auth.ts";
 import { loosens } from "./loosens.ts";
+import { findOutdone } from "./outdone-rules.ts";
 import { authorOf, type PolicyScope, requirePolicyRight } from "./policy-scope.ts";
 import { Problem } from "./problem.ts";
 import { readLayer } from "./queries/rules.ts";
@@ -48,10 +49,16 @@ export async function previewRules(
   });
   const stale = found.filter(({ isStale }) => isStale);
   if (stale.length > 0) throw staleRules(stale.map(({ target, version }) => isIn(target, version)));
+  const outdone = await findOutdone(sql, scope, changes, tools);
   return {
     scope: scope.scope,
     id: scope.scopeId,
-    changes: found.map(({ isStale: _isStale, ...change }) => ({ ...change, id: null, waiting: 0 })),
+    changes: found.map(({ isStale: _isStale, ...change }) => ({
+      ...change,
+      id: null,
+      waiting: 0,
+      outdone: outdone.get(keyOf(change.target)),
+    })),
   };
 }
 
@@ -70,6 +77,7 @@ export async function changeRules(
   refuseEnded(scope);
   // Who may only tighten does so against what was read here, and not against what somebody else writes meanwhile.
   const mayLoosen = isLoose || hasRole(actor, "admin");
+  const outdone = await findOutdone(sql, scope, changes, tools);
   const outcome = await setRules(
     sql,
     scope,
@@ -85,7 +93,12 @@ export async function changeRules(
       return {
         scope: scope.scope,
         id: scope.scopeId,
-        changes: outcome.changes.map(({ kind, id, ...change }) => ({ outcome: kind, id: id ?? null, ...change })),
+        changes: outcome.changes.map(({ kind, id, ...change }) => ({
+          outcome: kind,
+          id: id ?? null,
+          ...change,
+          outdone: outdone.get(keyOf(change.target)),
+        })),
       };
   }
 }
@@ -196,6 +209,7 @@ async function applyLayer(
   const layer = toSay(before, written);
   const changes = changesTo(written, layer.rules, (target) => coversOf(target, tools));
   const values = changedValues(before, layer);
+  const outdone = await findOutdone(tx, scope, changes, tools);
   const told = {
     scope: scope.scope,
     id: scope.scopeId,
@@ -204,6 +218,7 @@ async function applyLayer(
         path: keyOf(target),
         before: saidBy(written.find((one) => keyOf(one.target) === keyOf(target))),
         after: saidBy(rule),
+        outdone: outdone.get(keyOf(target)),
       })),
       ...("dial" in values ? [{ path: "dial", before: before.dial ?? undefined, after: layer.dial }] : []),
       ...("approvalPolicy" in values

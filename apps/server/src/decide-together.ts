@@ -37,11 +37,11 @@ export async function decideTogether(
     outcome: outcomes[index] ?? { kind: "not_found" as const },
     answer: decision.answer,
   }));
-  const refused = told.flatMap(({ approval, outcome, answer }) =>
-    isDecided(outcome) || outcome.kind === "held_back"
-      ? []
-      : [{ approvalId: approval.id, problem: refusalOf(outcome, approval, actor, answer) }],
-  );
+  const refused = [];
+  for (const { approval, outcome, answer } of told) {
+    if (isDecided(outcome) || outcome.kind === "held_back") continue;
+    refused.push({ approvalId: approval.id, problem: await refusalOf(work.sql, outcome, approval, actor, answer) });
+  }
   const [first] = refused;
   if (first !== undefined) {
     const refusals = refused.map(({ approvalId, problem }) => ({
@@ -84,7 +84,7 @@ export async function decideEqual(
     const [own = { kind: "not_found" }, ...rest] = outcomes;
     if (!isDecided(own) && own.kind !== "held_back") {
       const now = (await readApproval(work.sql, workspaceId, approval.id)) ?? approval;
-      throw refusalOf(own, now, actor, asked.answer);
+      throw await refusalOf(work.sql, own, now, actor, asked.answer);
     }
     if (isDecided(own)) {
       const now = (await readApproval(work.sql, workspaceId, approval.id)) ?? approval;

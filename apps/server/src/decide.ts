@@ -1,6 +1,8 @@
+import type { Queryable } from "@countersign/db/connect.ts";
 import { decideApproval, type DecisionOutcome } from "@countersign/engine/commits/decide-approval.ts";
 import type { Actor } from "./auth.ts";
-import { type AskedDecision, type Deciding, noApproval, notAnApprover, prepareDecision } from "./prepare-decision.ts";
+import { notAnApprover } from "./not-an-approver.ts";
+import { type AskedDecision, type Deciding, noApproval, prepareDecision } from "./prepare-decision.ts";
 import { Problem, type ProblemDetails } from "./problem.ts";
 import { readApproval } from "./queries/approvals.ts";
 import type { Approval } from "./shapes/approvals.ts";
@@ -21,7 +23,7 @@ export async function decide(work: Deciding, actor: Actor, asked: AskedDecision)
   // What the person is told comes from the row as it stands now, so that every surface says the same.
   const now = (await readApproval(work.sql, actor.workspaceId, approval.id)) ?? approval;
   if (isDecided(outcome)) return taken(work, outcome.kind, now);
-  throw refusalOf(outcome, now, actor, asked.answer);
+  throw await refusalOf(work.sql, outcome, now, actor, asked.answer);
 }
 
 /** What the person is told of a decision that stands; a new one is counted. */
@@ -40,7 +42,13 @@ export function isDecided(outcome: DecisionOutcome): outcome is Extract<Decision
 }
 
 /** Why a decision was not taken, for whoever made it: how the approval stands, who was first, and what to do. */
-export function refusalOf(outcome: Refused, now: Approval, actor: Actor, answer: AskedDecision["answer"]): Problem {
+export async function refusalOf(
+  sql: Queryable,
+  outcome: Refused,
+  now: Approval,
+  actor: Actor,
+  answer: AskedDecision["answer"],
+): Promise<Problem> {
   switch (outcome.kind) {
     case "settled":
       return settled(now);
@@ -62,7 +70,7 @@ export function refusalOf(outcome: Refused, now: Approval, actor: Actor, answer:
         `A kill switch (${now.heldBy ?? "lifted meanwhile"}) holds this run, so nothing is decided. The approval waits until an administrator lifts it.`,
       );
     case "forbidden":
-      return notAnApprover(actor, now);
+      return await notAnApprover(sql, actor, now);
     case "may_not_remember":
       return new Problem(
         "forbidden",

@@ -2,6 +2,7 @@ import type { Sql, Tx } from "@countersign/db/connect.ts";
 import { transaction } from "@countersign/db/transaction.ts";
 import { visiblePages, writablePages } from "@countersign/kb/scope.ts";
 import { deleteFile, type FileReference } from "@countersign/ops/delete-file.ts";
+import { readCapture } from "@countersign/ops/captures.ts";
 import type { StoredFile } from "@countersign/ops/files.ts";
 import { type Actor, requireSelfOrAdmin } from "./auth.ts";
 import { mayNotChange, writerOf } from "./page-actor.ts";
@@ -43,12 +44,17 @@ async function ownerOf(tx: Tx, { createdBy, runId }: StoredFile): Promise<string
   return run?.startedBy ?? "";
 }
 
-/** What refers to the file, by name; of a page that the actor may not see only that there is one. */
+/** What refers to the file, by name; of a page or a capture that the actor may not see only that there is one. */
 async function nameReferences(tx: Tx, actor: Actor, by: readonly FileReference[]): Promise<Reference[]> {
   const pageIds = by.flatMap((reference) => (reference.kind === "page" ? [reference.pageId] : []));
   const pages = await tx<{ id: string; title: string }[]>`
     select id, title from ${visiblePages(writerOf(actor, tx))} p where id = any(${pageIds}::uuid[])`;
   const titles = new Map(pages.map(({ id, title }) => [id, title]));
+  const seen = new Set<string>();
+  for (const reference of by) {
+    if (reference.kind !== "capture") continue;
+    if ((await readCapture(tx, actor, reference.captureId)) !== undefined) seen.add(reference.captureId);
+  }
   return by.map((reference) => {
     switch (reference.kind) {
       case "page": {
@@ -56,7 +62,9 @@ async function nameReferences(tx: Tx, actor: Actor, by: readonly FileReference[]
         return { kind: "page", id: name === null ? null : reference.pageId, name };
       }
       case "capture":
-        return { kind: "capture", id: reference.captureId, name: reference.title };
+        return seen.has(reference.captureId)
+          ? { kind: "capture", id: reference.captureId, name: reference.title }
+          : { kind: "capture", id: null, name: null };
       case "call":
         return { kind: "call", id: reference.callId, name: `${reference.tool} of run ${reference.runId}` };
     }

@@ -1,7 +1,8 @@
 import { extendApproval } from "@countersign/engine/commits/extend-approval.ts";
 import { type Actor, wayOf } from "./auth.ts";
 import type { Work } from "./idempotency.ts";
-import { isWithinRole, noApproval, notAnApprover } from "./prepare-decision.ts";
+import { notAnApprover } from "./not-an-approver.ts";
+import { isWithinRole, noApproval } from "./prepare-decision.ts";
 import { invalidField, Problem } from "./problem.ts";
 import { readApproval } from "./queries/approvals.ts";
 import type { Approval } from "./shapes/approvals.ts";
@@ -24,7 +25,7 @@ export async function extend(
       "may_not_decide",
       `This token of ${(actor.via ?? actor).name} was made without the right to decide, and so without that to put off a decision.`,
     );
-  if (!(await isWithinRole(sql, actor, approvalId))) throw notAnApprover(actor, approval);
+  if (!(await isWithinRole(sql, actor, approvalId))) throw await notAnApprover(sql, actor, approval);
   if (until.getTime() > Date.now() + mostAheadMs) throw invalidField("json.until", "is more than a year ahead");
   const outcome = await commit(extendApproval, {
     runId: approval.run.id,
@@ -61,7 +62,7 @@ export async function extend(
         `A kill switch (${now.heldBy ?? "lifted meanwhile"}) holds this run. Nothing expires until it is lifted.`,
       );
     case "forbidden":
-      throw notAnApprover(actor, now);
+      throw await notAnApprover(sql, actor, now);
     case "not_found":
       throw noApproval(approvalId);
   }

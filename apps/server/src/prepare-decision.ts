@@ -6,6 +6,7 @@ import { type AskedChoice, chooseEdited, chooseRemembered } from "./choices.ts";
 import type { Work } from "./idempotency.ts";
 import { readVersion } from "./if-match.ts";
 import type { Metrics } from "./metrics.ts";
+import { notAnApprover } from "./not-an-approver.ts";
 import { Problem } from "./problem.ts";
 import { readApproval } from "./queries/approvals.ts";
 import { auditRefusedDecision } from "./queries/audit.ts";
@@ -115,18 +116,8 @@ async function requireRightToDecide(
   // The commit judges the person alone; a service that acts for one has no more than its own role.
   if (!(await isWithinRole(sql, actor, approval.id))) {
     await auditRefusedDecision(sql, actor, approval, { answer, outcome: "forbidden" });
-    throw notAnApprover(actor, approval);
+    throw await notAnApprover(sql, actor, approval);
   }
-}
-
-export function notAnApprover(actor: Pick<Actor, "name" | "role">, approval?: Approval): Problem {
-  const rule = approval?.approverRule ?? null;
-  return new Problem(
-    "not_an_approver",
-    rule === null
-      ? `Deciding needs the role approver or admin; ${actor.name} is ${actor.role}. Ask an approver.`
-      : `The definition says who decides this, and ${actor.name} (${actor.role}) is not among them, or started the run themselves. Ask one of them.`,
-  );
 }
 
 function whatWasSeen(

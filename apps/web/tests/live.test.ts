@@ -43,21 +43,6 @@ test("behind a proxy that holds answers back nothing is told, so the page says s
   await page.context().close();
 });
 
-test("a computer that slept for a minute does not trust what it shows: it reads everything again", async () => {
-  const page = await stage.signIn("approver");
-  await page.clock.install();
-  await page.reload();
-  await page.getByText("Waiting for you").waitFor();
-  let reads = 0;
-  page.on("request", (request) => {
-    if (request.url().includes("/v1/tasks")) reads += 1;
-  });
-  await page.clock.fastForward(65_000);
-  await page.clock.runFor(6_000);
-  await soon(() => reads).toBeGreaterThan(0);
-  await page.context().close();
-});
-
 test("a page of an older version says that there is a new one, and offers it", async () => {
   const page = await stage.signIn("viewer");
   await page.route("**/login", async (route) => {

@@ -158,6 +158,7 @@ test("a decision made elsewhere reaches the card at once, and nothing moves when
   await theirs.scrollIntoViewIfNeeded();
   await keepPicture(other, "queue-phone");
   await expectAccessible(other);
+  await standing(other, first.taskId);
   await theirs.getByRole("button", { name: "Dismiss" }).click();
   const clicked = performance.now();
   await card.getByText("Denied by Ada Admin").waitFor();
@@ -165,6 +166,26 @@ test("a decision made elsewhere reaches the card at once, and nothing moves when
   expect(await card.getByRole("button").count()).toBe(0);
   await page.context().close();
   await other.context().close();
+});
+
+test("on a phone as well no card moves as time passes", async () => {
+  const cards = [await givenCard(sql, world), await givenCard(sql, world)];
+  const page = await stage.signIn("approver", phone);
+  await page.clock.install();
+  await page.reload();
+  const card = await standing(page, cards[1]?.taskId ?? "");
+  const place = () => card.evaluate((element) => element.getBoundingClientRect().top + scrollY);
+  const before = await place();
+  const said = card.locator(".card-link");
+  for (const [ms, says] of [
+    [45_000, /\d\d seconds ago/],
+    [45 * 60_000, /\d\d minutes ago/],
+  ] as const) {
+    await page.clock.fastForward(ms);
+    await said.getByText(says).waitFor();
+    expect(await place()).toBe(before);
+  }
+  await page.context().close();
 });
 
 test("UI07: a card that expires says so without a reload", async () => {

@@ -73,7 +73,7 @@ test("loading, empty, filtered to nothing, failed and unknown are different, sai
 
 test("on a phone whatever is pressed is large enough, and nothing is wider than the screen", async () => {
   const page = await stage.signIn("admin", phone);
-  for (const path of ["/tasks", "/runs", "/kb", "/admin/rules", "/admin/people", "/admin/account"]) {
+  for (const path of ["/tasks", "/runs", "/kb", "/admin/rules", "/admin/people", "/admin/audit", "/admin/account"]) {
     await page.goto(`${stage.url}${path}`);
     await page.getByRole("heading", { level: 1 }).waitFor();
     await page.getByText("Loading…").first().waitFor({ state: "detached" });

@@ -44,8 +44,9 @@ const shapes: readonly Shape[] = [
   { pattern: /\bAIza[\w-]{35}/g, replacement: "[redacted Google key]" },
   { pattern: /\bya29\.[\w-]{16,2048}/g, replacement: "[redacted Google token]" },
   {
-    pattern: /\beyJ[\w-]{6,4096}\.[\w-]{6,16384}\.[\w-]{0,4096}/g,
-    replacement: "[redacted token]",
+    // From the first that it may be in a run of such letters: where that is none, what stands behind it is none either.
+    pattern: /(?<![\w-])(?=([\w-]*?)\beyJ)\1eyJ[\w-]{6,}\.[\w-]{6,}\.[\w-]*/g,
+    replacement: "$1[redacted token]",
   },
 ];
 

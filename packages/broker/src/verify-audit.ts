@@ -53,11 +53,15 @@ export interface ChainEnd {
 export interface VerifyOptions {
   /** This workspace alone; else all of them. */
   readonly workspaceId?: string;
-  /** Told after each page how many rows were read so far. */
+  /** Told now and then how many rows were read so far. */
   readonly onRead?: (rows: number) => Promise<void>;
 }
 
-const pageSize = 2_000;
+/** A worker does other things meanwhile: it is kept from them for no longer than a page takes. */
+const pageSize = 500;
+
+/** After so many rows it is told how far it has come. */
+const toldEvery = 2_000;
 
 /** A key that was replaced breaks every row; nobody reads a million of them, and no memory should have to hold them. */
 const mostBreaks = 1_000;
@@ -149,7 +153,7 @@ async function verifyChain(
 
   for await (const row of readChain(tx, workspaceId)) {
     rows += 1;
-    if (rows % pageSize === 0) await onRead(rows);
+    if (rows % toldEvery === 0) await onRead(rows);
     const isNext = row.seq === seq + 1;
     if (!isNext) note("gap", `rows ${seq + 1} to ${row.seq - 1} are gone`, { seq: seq + 1 });
     const { id } = row;

@@ -80,12 +80,13 @@ export const commands = pgTable("commands", {
   undoes: uuid("undoes"),
 });
 
-/** Every directory that holds a page or has held one. */
+/** Every spelling of a directory that holds a page or has held one, or that a rule names; of one directory one `key`. */
 export const directories = pgTable(
   "directories",
   {
     workspaceId: uuid("workspace_id").notNull(),
     dir: text("dir").notNull(),
+    key: text("key").notNull(),
   },
   (table) => [primaryKey({ columns: [table.workspaceId, table.dir] })],
 );

@@ -72,6 +72,7 @@ export const captures = pgTable("captures", {
   problem: text("problem"),
   pageId: uuid("page_id"),
   revision: integer("revision"),
+  keptFor: uuid("kept_for"),
 });
 
 /** What somebody is to be reminded of. */

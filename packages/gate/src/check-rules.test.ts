@@ -22,6 +22,12 @@ function problemsOf(source: unknown, layer: LayerName = "workspace"): string[] {
 }
 
 describe("checkRules", () => {
+  test("of many names that are known it lists the first, and says how many more there are", () => {
+    const tools = Array.from({ length: 23 }, (_, at) => ({ name: `demo.${String(at).padStart(2, "0")}` }));
+    const checked = checkRules([{ target: { kind: "tool", name: "nosuch" }, mode: "ask" }], { tools }, "workspace");
+    expect(JSON.stringify(checked)).toMatch(/known: demo\.00, .*demo\.19 and 3 more/);
+  });
+
   test("reads a list in which everything is in order", () => {
     const checked = checkRules(
       [

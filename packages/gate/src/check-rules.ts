@@ -113,11 +113,16 @@ function problemOfTarget(target: RuleTarget, { mode }: WrittenRule, known: Known
   }
 }
 
+/** How many of what is known are listed. */
+const mostListed = 20;
+
 /** Says what is not known, and what was meant where only the writing differs. */
 function unknownName(kind: string, name: string, known: readonly string[]): string {
   const plain = (text: string) => text.toLowerCase().replaceAll(/[^a-z0-9]+/g, "");
   const meant = known.find((one) => plain(one) === plain(name));
-  const listed = [...new Set(known)].toSorted().slice(0, 20).join(", ");
+  const all = [...new Set(known)].toSorted();
+  const more = all.length > mostListed ? ` and ${all.length - mostListed} more` : "";
+  const listed = `${all.slice(0, mostListed).join(", ")}${more}`;
   const hint =
     meant === undefined ? `known: ${listed === "" ? "none" : listed}` : `did you mean ${JSON.stringify(meant)}?`;
   return `there is no ${kind} ${JSON.stringify(name)}; ${hint}`;

@@ -1,4 +1,5 @@
 import { v7 as newId } from "uuid";
+import { directoryKeyOf, findSpelling, keepDirectory } from "./directories.ts";
 import type { Writer } from "./scope.ts";
 
 export type AccessLevel = "none" | "read" | "write";
@@ -33,10 +34,13 @@ export async function listAccessRules({ tx, workspaceId }: Writer): Promise<Acce
   );
 }
 
-/** Sets what `rule` says, in place of an earlier rule for the same place and person. Of exactly one of `dir` and `pageId`. */
+/**
+ * Sets what `rule` says, in place of an earlier rule for the same place and person. Of exactly one of `dir` and `pageId`. A
+ * directory may be named in any spelling; the rule holds for all of them, and bears the one that is there.
+ */
 export async function setAccessRule(writer: Writer, rule: NewAccessRule): Promise<AccessRule> {
   const { tx, workspaceId, userId: createdBy } = writer;
-  const dir = rule.dir === null ? null : rule.dir.split("/").filter(Boolean).join("/");
+  const dir = rule.dir === null ? null : await placeRule(writer, rule.dir);
   const [stored] = await tx.unsafe<AccessRule[]>(
     `insert into access_rules (id, workspace_id, dir, page_id, user_id, level, created_by)
      values ($1, $2, $3, $4, $5, $6, $7)
@@ -48,6 +52,19 @@ export async function setAccessRule(writer: Writer, rule: NewAccessRule): Promis
   );
   if (stored === undefined) throw new Error("The rule was not stored");
   return stored;
+}
+
+/** The spelling by which rules of this directory are kept: one for all of them, so that a later rule replaces an earlier. */
+async function placeRule(writer: Writer, asked: string): Promise<string> {
+  const { tx, workspaceId } = writer;
+  const plain = asked.split("/").filter(Boolean).join("/");
+  await tx`select pg_advisory_xact_lock(hashtextextended(${`access rules ${workspaceId}`}, 0))`;
+  const [ruled] = await tx<{ dir: string }[]>`
+    select r.dir from access_rules r join directories d on d.workspace_id = r.workspace_id and d.dir = r.dir
+     where r.workspace_id = ${workspaceId} and d.key = ${directoryKeyOf(plain)} order by r.created_at limit 1`;
+  const dir = ruled?.dir ?? (await findSpelling(tx, workspaceId, plain)) ?? plain;
+  await keepDirectory(writer, dir);
+  return dir;
 }
 
 /** Removes a rule; false where there is none of this id. */

@@ -3,7 +3,7 @@ import { commitNodes } from "./commit-change.ts";
 import { loadAroundEnd } from "./load-around.ts";
 import { loadPage, lockHead } from "./load-page.ts";
 import { isId, lookupPage, type Lookup, type Page } from "./lookup.ts";
-import { splitComment } from "./node-comment.ts";
+import { splitComments } from "./node-comment.ts";
 import type { TreeNode } from "./page-tree.ts";
 import { parseOkf } from "./parse-okf.ts";
 import { type NodeChanges, planChanges } from "./plan-changes.ts";
@@ -87,7 +87,7 @@ function readBulletText(given: string): string {
   const text = given.replaceAll("\r\n", "\n").trim();
   const [node, ...others] = parseOkf(text).nodes;
   const own = node?.kind === "bullet" && others.length === 0 ? node.text.trim() : text;
-  return splitComment(own)?.text.trim() ?? own;
+  return splitComments(own)?.text.trim() ?? own;
 }
 
 function findBulletProblem(text: string): string | undefined {

@@ -6,7 +6,7 @@ import { foldName } from "./fold.ts";
 import { readFrontmatter } from "./frontmatter.ts";
 import { describePage, lockPage, type LoadedPage } from "./load-page.ts";
 import { lookupPage, type Lookup, type Page } from "./lookup.ts";
-import { mergeTrees } from "./merge-trees.ts";
+import { type Clash, mergeTrees } from "./merge-trees.ts";
 import { readPast, type PastPage } from "./page-history.ts";
 import { parseOkf, type ParsedPage } from "./parse-okf.ts";
 import { isEmpty, planChanges } from "./plan-changes.ts";
@@ -46,7 +46,13 @@ export type ApplyOkfResult =
       readonly warnings: readonly string[];
     }
   /** Others changed the same; nothing was written. */
-  | { readonly kind: "stale"; readonly page: Page; readonly nodeIds: readonly string[]; readonly reason: string }
+  | {
+      readonly kind: "stale";
+      readonly page: Page;
+      readonly nodeIds: readonly string[];
+      readonly reason: string;
+      readonly clashes?: readonly Clash[];
+    }
   | { readonly kind: "forbidden"; readonly page: Page }
   | { readonly kind: "refused"; readonly reason: string }
   | Extract<Lookup, { kind: "ambiguous" }>;
@@ -114,7 +120,7 @@ export async function commitEdit(
 ): Promise<ApplyOkfResult> {
   const isMerged = base !== page;
   const merge = isMerged ? mergeTrees(base.nodes, page.nodes, wanted) : { kind: "merged" as const, nodes: wanted };
-  if (merge.kind === "conflict") return { kind: "stale", page, nodeIds: merge.nodeIds, reason: merge.reason };
+  if (merge.kind === "conflict") return { ...merge, kind: "stale", page };
   const head = mergeHeads(base.frontmatter, page.frontmatter, wantedHead);
   if (head === undefined) return { kind: "stale", page, nodeIds: [], reason: "both changed the frontmatter" };
   const marks = findNewMarks(writer, page.frontmatter, head);

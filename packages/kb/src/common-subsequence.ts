@@ -50,10 +50,15 @@ function fillTable(a: readonly number[], b: readonly number[]): [number, number]
 
 function pairInOrder(a: readonly number[], b: readonly number[]): [number, number][] {
   const places = new Map<number, number[]>();
-  for (const [j, item] of b.entries()) places.set(item, [...(places.get(item) ?? []), j]);
+  for (let j = b.length - 1; j >= 0; j -= 1) {
+    const item = b[j] ?? 0;
+    const known = places.get(item);
+    if (known === undefined) places.set(item, [j]);
+    else known.push(j);
+  }
   const pairs: [number, number][] = [];
   for (const [i, item] of a.entries()) {
-    const j = places.get(item)?.shift();
+    const j = places.get(item)?.pop();
     if (j !== undefined) pairs.push([i, j]);
   }
   const kept = findLongestRise(pairs.map(([, j]) => j));

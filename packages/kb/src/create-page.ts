@@ -2,14 +2,15 @@ import { v7 as newId } from "uuid";
 import { diffWithin, findNewMarks, findOkfProblem } from "./check-okf.ts";
 import { recordCommand } from "./commands.ts";
 import { namesOf, storeNodes } from "./commit-change.ts";
+import { findDirectory, keepDirectory, mayWriteIn } from "./directories.ts";
 import { withTitle } from "./frontmatter.ts";
 import { lookupPage, type Page } from "./lookup.ts";
 import type { TreeNode } from "./page-tree.ts";
 import { parseOkf } from "./parse-okf.ts";
 import { planChanges } from "./plan-changes.ts";
-import type { Reader, Writer } from "./scope.ts";
+import type { Writer } from "./scope.ts";
 import { resolveWaiting, storeLinks } from "./store-links.ts";
-import { findTextProblem, findTitleProblem, slugOf } from "./text.ts";
+import { findTitleProblem, slugOf } from "./text.ts";
 
 export interface NewPage {
   readonly title: string;
@@ -33,7 +34,7 @@ export type CreatePageResult =
 /**
  * Creates a page at revision 1, with its command. Where `lookupPage` already finds a page by that title, in any
  * directory, nothing is written; two creators of one title at once are one page. A directory that exists under another
- * spelling of the same slugs is used as it is.
+ * spelling is used as it is.
  */
 export async function createPage(writer: Writer, asked: NewPage): Promise<CreatePageResult> {
   const title = asked.title.trim();
@@ -53,7 +54,7 @@ export async function createPage(writer: Writer, asked: NewPage): Promise<Create
   const frontmatter = withTitle(head, title);
   const marks = findNewMarks(writer, "", frontmatter);
   if (marks !== undefined) return { kind: "refused", reason: marks };
-  const place = await ensureDir(writer, asked.dir ?? "");
+  const place = await findDirectory(writer, asked.dir ?? "");
   if (place.kind === "refused") return place;
   const { dir } = place;
   if (!(await mayWriteIn(writer, dir))) {
@@ -85,14 +86,21 @@ export interface PageToInsert {
 }
 
 /**
- * Inserts a page at revision 1 with its nodes, links and command, under the first free slug of its title in its
- * directory, and resolves the links that waited for it.
+ * Inserts a page at revision 1 with its nodes, links and command, and resolves the links that waited for it. Its slug is
+ * its title's, also where another page has it: the reader may not see that one, and is not to learn of it.
  */
 export async function insertPage(writer: Writer, page: PageToInsert): Promise<{ page: Page; commandId: string }> {
   const { tx, workspaceId } = writer;
   const names = namesOf(page.frontmatter, page.title);
-  await tx`insert into directories (workspace_id, dir) values (${workspaceId}, ${page.dir}) on conflict do nothing`;
-  const inserted = await insertRow(writer, page, names);
+  await keepDirectory(writer, page.dir);
+  const [inserted] = await tx<Page[]>`
+    insert into pages (id, workspace_id, dir, title, slug, type, frontmatter, line_end, file_name, revision,
+                       imported_revision, labels, aliases, names, name_words, problem)
+    values (${newId()}, ${workspaceId}, ${page.dir}, ${names.title}, ${slugOf(names.title)}, ${names.type},
+            ${page.frontmatter}, ${page.lineEnd}, ${page.fileName}, 1, ${page.fileName === null ? null : 1},
+            ${names.labels}, ${names.aliases}, ${names.names}, ${names.words}::text::tsvector, ${names.problem})
+    returning id, dir, title, slug, type, revision`;
+  if (inserted === undefined) throw new Error(`The page ${JSON.stringify(names.title)} was not stored`);
   const changes = planChanges([], page.nodes);
   await storeNodes(writer, inserted.id, changes);
   await storeLinks(writer, inserted, changes.inserted);
@@ -103,70 +111,8 @@ export async function insertPage(writer: Writer, page: PageToInsert): Promise<{ 
   return { page: inserted, commandId };
 }
 
-async function insertRow(
-  { tx, workspaceId }: Writer,
-  page: PageToInsert,
-  names: ReturnType<typeof namesOf>,
-): Promise<Page> {
-  const base = slugOf(names.title);
-  for (let n = 1; ; n += 1) {
-    const slug = n === 1 ? base : `${base}-${n}`;
-    const [inserted] = await tx<Page[]>`
-      insert into pages (id, workspace_id, dir, title, slug, type, frontmatter, line_end, file_name, revision,
-                         imported_revision, labels, aliases, names, name_words, problem)
-      values (${newId()}, ${workspaceId}, ${page.dir}, ${names.title}, ${slug}, ${names.type}, ${page.frontmatter},
-              ${page.lineEnd}, ${page.fileName}, 1, ${page.fileName === null ? null : 1}, ${names.labels}, ${names.aliases},
-              ${names.names}, ${names.words}::text::tsvector, ${names.problem})
-      on conflict (workspace_id, dir, slug) do nothing
-      returning id, dir, title, slug, type, revision`;
-    if (inserted !== undefined) return inserted;
-  }
-}
-
-/** True where the writer may make and change pages directly in `dir`. */
-export async function mayWriteIn({ tx, workspaceId, userId }: Writer, dir: string): Promise<boolean> {
-  await tx`insert into directories (workspace_id, dir) values (${workspaceId}, ${dir}) on conflict do nothing`;
-  const closed = await tx`
-    select from closed_directories(${workspaceId}::uuid, ${userId}::uuid, 'write') as dir where dir = ${dir}`;
-  return closed.length === 0;
-}
-
 /** No index keeps two directories from holding one title, which imports may do; creators of a title take turns instead. */
 async function lockTitle({ tx, workspaceId }: Writer, title: string): Promise<void> {
   const folded = title.normalize("NFKC").toLowerCase();
   await tx`select pg_advisory_xact_lock(hashtextextended(${`page ${workspaceId} ${folded}`}, 0))`;
-}
-
-function findDirProblem(dir: string): string | undefined {
-  const problem = findTextProblem(dir);
-  if (problem !== undefined) return problem;
-  if (dir.length > 300) return `it has ${dir.length} characters; a directory has at most 300`;
-  const parts = partsOf(dir);
-  const odd = parts.find((part) => !/[\p{L}\p{N}]/u.test(part));
-  return odd === undefined ? undefined : `its part ${JSON.stringify(odd)} holds no letter or digit`;
-}
-
-/** A directory that the writer sees under another spelling, else the slugs of what was asked. */
-export async function ensureDir(
-  reader: Reader,
-  dir: string,
-): Promise<{ readonly kind: "found"; readonly dir: string } | { readonly kind: "refused"; readonly reason: string }> {
-  const problem = findDirProblem(dir);
-  if (problem !== undefined) return { kind: "refused", reason: `The directory cannot be used: ${problem}.` };
-  const wanted = slugsOf(dir);
-  const { tx, workspaceId, userId } = reader;
-  const rows = await tx<{ dir: string }[]>`
-    select dir from directories
-     where workspace_id = ${workspaceId}
-       and dir not in (select closed_directories(${workspaceId}::uuid, ${userId}::uuid, 'read'))
-     order by dir`;
-  return { kind: "found", dir: rows.find((row) => slugsOf(row.dir) === wanted)?.dir ?? wanted };
-}
-
-function slugsOf(dir: string): string {
-  return partsOf(dir).map(slugOf).join("/");
-}
-
-function partsOf(dir: string): string[] {
-  return dir.split("/").filter((part) => part.trim() !== "");
 }

@@ -1,3 +1,4 @@
+import { directoryKeyOf } from "./directories.ts";
 import { visiblePages, type Reader } from "./scope.ts";
 
 export interface DirectoryLevel {
@@ -12,20 +13,26 @@ const mostListed = 200;
 
 /**
  * One level of directories: those right below `dir`, with how many pages each holds at any depth, and the pages in it by
- * title. A directory in which the reader sees no page is not there. Undefined where that is true of `dir` itself.
+ * title. A directory in which the reader sees no page is not there. Undefined where that is true of `dir` itself. One that
+ * is written in several ways is one, under the way that most of its pages have.
  */
 export async function expandDirectory(reader: Reader, asked: string): Promise<DirectoryLevel | undefined> {
   const { tx } = reader;
   const dir = asked.split("/").filter(Boolean).join("/");
-  const depth = dir === "" ? 1 : dir.split("/").length + 1;
+  const key = directoryKeyOf(dir);
+  const depth = key === "" ? 1 : key.split("/").length + 1;
+  const here = tx`(
+    select p.id, p.title, p.type, p.dir, d.key
+      from ${visiblePages(reader)} p join directories d on d.workspace_id = p.workspace_id and d.dir = p.dir)`;
   const dirs = await tx<{ dir: string; pageCount: number }[]>`
-    select array_to_string((string_to_array(dir, '/'))[1:${depth}], '/') as dir, count(*) as "pageCount"
-      from ${visiblePages(reader)} p
-     where case ${dir} when '' then dir <> '' else starts_with(dir, ${dir} || '/') end
-     group by 1 order by 1`;
+    select mode() within group (order by array_to_string((string_to_array(dir, '/'))[1:${depth}], '/')) as dir,
+           count(*) as "pageCount"
+      from ${here} p
+     where case ${key} when '' then key <> '' else starts_with(key, ${key} || '/') end
+     group by (string_to_array(key, '/'))[1:${depth}] order by 1`;
   const pages = await tx<{ id: string; title: string; type: string; total: number }[]>`
     select id, title, type, count(*) over () as total
-      from ${visiblePages(reader)} p where dir = ${dir} order by title, id limit ${mostListed}`;
+      from ${here} p where key = ${key} order by title, id limit ${mostListed}`;
   if (dir !== "" && dirs.length === 0 && pages.length === 0) return undefined;
   return {
     dir,

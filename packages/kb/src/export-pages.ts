@@ -1,3 +1,5 @@
+import { directoryKeyOf } from "./directories.ts";
+import { withoutPathProblem } from "./file-path.ts";
 import { readPage } from "./read-page.ts";
 import { visiblePages, type Reader } from "./scope.ts";
 
@@ -19,16 +21,18 @@ export interface ExportedFile {
   readonly text: string;
 }
 
-/** The file of every page that the reader sees; no two pages have one path. */
+/** The file of every page that the reader sees; no two pages have one path, and none is hidden or leads elsewhere. */
 export async function listExportPaths(reader: Reader, { dir = "" }: ExportQuery): Promise<ExportPath[]> {
+  const key = directoryKeyOf(dir);
   const pages = await reader.tx<ExportPath[]>`
-    select id as "pageId", concat_ws('/', nullif(dir, ''), coalesce(file_name, slug || '.md')) as path, line_end as "lineEnd"
-      from ${visiblePages(reader)} p
-     where ${dir} = '' or dir = ${dir} or starts_with(dir, ${dir} || '/')
-     order by file_name is null, dir, slug`;
+    select p.id as "pageId", concat_ws('/', nullif(p.dir, ''), coalesce(file_name, slug || '.md')) as path,
+           line_end as "lineEnd"
+      from ${visiblePages(reader)} p join directories d on d.workspace_id = p.workspace_id and d.dir = p.dir
+     where ${key} = '' or d.key = ${key} or starts_with(d.key, ${key} || '/')
+     order by file_name is null, p.dir, slug, p.id`;
   const taken = new Set<string>();
   return pages.map((page) => {
-    const path = findFreePath(page.path, taken);
+    const path = findFreePath(withoutPathProblem(page.path), taken);
     taken.add(path);
     return { ...page, path };
   });

@@ -1,6 +1,5 @@
-import type { Nodes } from "mdast";
+import { findCode } from "./code-spans.ts";
 import { foldName } from "./fold.ts";
-import { parseMarkdown } from "./node-comment.ts";
 import type { NodeKind } from "./outline.ts";
 
 /** A link in a node's text: by a page's name, or by a file's path. `start` and `end` are where the name or path stands. */
@@ -13,10 +12,8 @@ export interface FoundLink {
 }
 
 const wikiLink = /\[\[(?!\[)((?:(?!\[\[|\]\])[^\n])+)\]\]/g;
-const pathLink = /\]\(<?([^()\s<>]+\.md)(?:#[^()\s<>]*)?>?(?:[ \t]+"[^"\n]*")?\)/gi;
+const inlineLink = /\]\(<?([^()\s<>]+)>?(?:[ \t]+"[^"\n]*")?\)/g;
 const longestTarget = 600;
-/** A longer text is not parsed for what in it is code. */
-const longestParsed = 20_000;
 
 /**
  * The links in a node's raw text, in order: `[[title]]`, `[[title|alias]]` with the bar escaped or not, and Markdown links
@@ -31,19 +28,31 @@ export function findLinks({ kind, text }: { readonly kind: NodeKind; readonly te
     const start = match.index + 2 + (name.length - name.trimStart().length);
     found.push({ kind: "title", target: foldName(name.trim()), start, end: start + name.trim().length });
   }
-  for (const match of text.matchAll(pathLink)) {
-    const path = match[1] ?? "";
+  for (const { path, start } of findPaths(text)) {
     if (/^[a-z][a-z0-9+.-]*:/i.test(path)) continue;
-    const start = match.index + match[0].indexOf(path);
     found.push({ kind: "path", target: decodePath(path), start, end: start + path.length });
   }
   const usable = found.filter(
     ({ target }) => target !== "" && target.length <= longestTarget && !target.includes("\0"),
   );
-  const code = usable.length > 0 && /[`~]/.test(text) && text.length <= longestParsed ? findCode(text) : [];
-  return usable
-    .filter((link) => !code.some(([start, end]) => start <= link.start && link.end <= end))
-    .toSorted((a, b) => a.start - b.start);
+  const links = usable.toSorted((a, b) => a.start - b.start);
+  const code = links.length > 0 && /[`~]/.test(text) ? findCode(text).values() : [].values();
+  let around = code.next().value;
+  return links.filter((link) => {
+    while (around !== undefined && around[1] <= link.start) around = code.next().value;
+    return around === undefined || link.start < around[0] || around[1] < link.end;
+  });
+}
+
+/** The paths of links to `.md` files. What was looked at is not looked at again, however much of it is no link. */
+function* findPaths(text: string): Generator<{ readonly path: string; readonly start: number }> {
+  const next = new RegExp(inlineLink);
+  for (let match = next.exec(text); match !== null; match = next.exec(text)) {
+    const [link, address = ""] = match;
+    const path = /^([^]+\.md)(?:#|$)/i.exec(address)?.[1];
+    if (path !== undefined) yield { path, start: match.index + link.indexOf(path) };
+    else next.lastIndex = match.index + 2; // Its title may hold a link of its own.
+  }
 }
 
 /** The text with the links of a page's name renamed, and how many there were. */
@@ -56,17 +65,6 @@ export function renameLinks(
   let { text } = node;
   for (const { start, end } of links.toReversed()) text = text.slice(0, start) + to + text.slice(end);
   return { text, count: links.length };
-}
-
-function findCode(text: string): [number, number][] {
-  const code: [number, number][] = [];
-  const waiting: Nodes[] = [parseMarkdown(text)];
-  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
-    const { start, end } = node.position ?? {};
-    if (node.type === "code" || node.type === "inlineCode") code.push([start?.offset ?? 0, end?.offset ?? 0]);
-    if ("children" in node) waiting.push(...node.children);
-  }
-  return code;
 }
 
 function decodePath(path: string): string {

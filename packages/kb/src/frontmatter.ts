@@ -13,31 +13,52 @@ export interface Frontmatter {
   readonly problem: string | undefined;
 }
 
-const block = /^\uFEFF?---[ \t]*\n([\s\S]*?)^---[ \t]*$/m;
+const block = /^\uFEFF?---[ \t]*\n((?:[^\n]*\n)*?)---[ \t]*(?:\n|$)/;
 const mostNames = 50;
+/** What is longer is not given to the parser of YAML, which takes 10 µs and more for a character. */
+const longestParsed = 20_000;
 
 /** Reads the text above a page's first node. Never throws: frontmatter that YAML refuses is read as far as it goes. */
 export function readFrontmatter(text: string): Frontmatter {
   const source = block.exec(text)?.[1];
   if (source === undefined) return { ...nothing };
-  const document = parseDocument(source, { strict: false, uniqueKeys: false, logLevel: "silent" });
-  const error = document.errors[0];
-  const value: unknown =
-    error === undefined ? safely(() => document.toJS({ maxAliasCount: 20 }) as unknown) : undefined;
-  if (!isRecord(value)) {
-    const problem = error?.message.split("\n", 1)[0] ?? (source.trim() === "" ? undefined : "it is no list of keys");
-    return { ...readLines(source), problem };
+  const read = source.length > longestParsed ? { problem: tooLong(source) } : parseYaml(source);
+  return "problem" in read ? { ...readLines(source), problem: read.problem } : { ...read, problem: undefined };
+}
+
+function tooLong({ length }: string): string {
+  return `it has ${length} characters; at most ${longestParsed} are read as YAML`;
+}
+
+/** What stands in it; else why there is nothing to be had, where there is a reason. */
+function parseYaml(source: string): Omit<Frontmatter, "problem"> | { readonly problem: string | undefined } {
+  try {
+    // Errors that point at their place take a look at the whole text each, and there may be one a character.
+    const options = { strict: false, uniqueKeys: false, logLevel: "silent", prettyErrors: false } as const;
+    const document = parseDocument(source, options);
+    const error = document.errors[0];
+    if (error !== undefined) return { problem: `${error.message}${placeIn(source, error.pos[0])}` };
+    const value = document.toJS({ maxAliasCount: 20 }) as unknown;
+    if (!isRecord(value)) return { problem: source.trim() === "" ? undefined : noKeys };
+    return {
+      title: textOf(value["title"], findTitleProblem),
+      type: textOf(value["type"], findTextProblem),
+      labels: listOf(value["tags"]),
+      aliases: [...listOf(value["aliases"]), ...listOf(value["alias"])].filter(
+        (name) => findTitleProblem(name) === undefined,
+      ),
+      humanMarks: marksOf(value),
+    };
+  } catch {
+    return { problem: noKeys }; // Aliases that multiply without end, or depth without end; the text is kept as it is.
   }
-  return {
-    title: textOf(value["title"], findTitleProblem),
-    type: textOf(value["type"], findTextProblem),
-    labels: listOf(value["tags"]),
-    aliases: [...listOf(value["aliases"]), ...listOf(value["alias"])].filter(
-      (name) => findTitleProblem(name) === undefined,
-    ),
-    humanMarks: marksOf(value),
-    problem: undefined,
-  };
+}
+
+const noKeys = "it is no list of keys";
+
+function placeIn(source: string, at: number): string {
+  const before = source.slice(0, at).split("\n");
+  return ` at line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
 }
 
 /** The frontmatter with this title and all else as it was; one is made where there is none. */
@@ -48,7 +69,7 @@ export function withTitle(text: string, title: string): string {
     const mark = text.startsWith("\uFEFF") ? "\uFEFF" : "";
     return `${mark}---\n${line}\n---\n\n${text.slice(mark.length)}`;
   }
-  const key = /^(?:title|"title"|'title')[ \t]*:.*\n(?:[ \t]+.*\n)*/m;
+  const key = /^(?:title|"title"|'title')[ \t]*:.*\n(?:[ \t].*\n)*/m;
   const inner = key.test(found[1]) ? found[1].replace(key, () => `${line}\n`) : `${found[1]}${line}\n`;
   const start = found[0].indexOf("\n") + 1;
   return text.slice(0, start) + inner + text.slice(start + found[1].length);
@@ -104,12 +125,4 @@ function listOf(value: unknown): string[] {
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function safely<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch {
-    return undefined; // Aliases that multiply without end; the text is kept as it is.
-  }
 }

@@ -1,10 +1,13 @@
 import { applyParsed } from "./apply-okf.ts";
 import { diffWithin, findNewMarks } from "./check-okf.ts";
-import { insertPage, mayWriteIn } from "./create-page.ts";
+import { insertPage } from "./create-page.ts";
 import { diffPage } from "./diff-page.ts";
+import { mayWriteIn } from "./directories.ts";
+import { findPathProblem } from "./file-path.ts";
 import { readFrontmatter } from "./frontmatter.ts";
 import { lockPage, type LoadedPage } from "./load-page.ts";
 import type { Page } from "./lookup.ts";
+import type { Clash } from "./merge-trees.ts";
 import { readPast, type PastPage } from "./page-history.ts";
 import { parseOkf } from "./parse-okf.ts";
 import { planChanges } from "./plan-changes.ts";
@@ -28,7 +31,7 @@ export type ImportPageResult =
       readonly warnings: readonly string[];
     }
   /** The page and the file were both changed in the same place since the last import; the page is as it was. */
-  | { readonly kind: "conflict"; readonly page: Page; readonly reason: string }
+  | { readonly kind: "conflict"; readonly page: Page; readonly reason: string; readonly clashes: readonly Clash[] }
   | { readonly kind: "skipped"; readonly reason: string };
 
 /**
@@ -52,7 +55,7 @@ function findFileProblem({ dir, fileName, source }: SourceFile): string | undefi
   const problem = findTextProblem(source) ?? findTextProblem(path);
   if (problem !== undefined) return `it cannot be stored: ${problem}`;
   if (path.length > 600) return `its path has ${path.length} characters; at most 600 are kept`;
-  return path.split("/").some((part) => /^\.{0,2}$/.test(part)) ? "its path has an empty part, . or .." : undefined;
+  return findPathProblem(path);
 }
 
 async function importNew(writer: Writer, { dir, fileName, source }: SourceFile): Promise<ImportPageResult> {
@@ -104,7 +107,7 @@ async function importAgain(
       return { kind, page: now, nodeCount: parsed.nodes.length, warnings: all };
     }
     case "stale":
-      return { kind: "conflict", page, reason: result.reason };
+      return { kind: "conflict", page, reason: result.reason, clashes: result.clashes ?? [] };
     case "refused":
       return { kind: "skipped", reason: result.reason };
     case "forbidden":

@@ -40,7 +40,10 @@ export async function listHistory(reader: Reader, query: HistoryQuery): Promise<
      order by c.id desc limit ${limit}`;
 }
 
-/** One change with what it changed; undefined where the reader sees no such page. */
+/**
+ * One change with what it changed; undefined where the reader sees no such page. A directory that the page was in, and that
+ * is closed to the reader, is left out.
+ */
 export async function readCommand(
   reader: Reader,
   id: string,
@@ -49,7 +52,26 @@ export async function readCommand(
     select ${commandColumns(reader)}, c.before, c.after
       from commands c join ${reachablePages(reader, "read")} p on p.id = c.page_id
      where c.workspace_id = ${reader.workspaceId} and c.id = ${id}::uuid`;
-  return row && { ...row, before: readState(row.before), after: readState(row.after) };
+  if (row === undefined) return undefined;
+  const [before, after] = [readState(row.before), readState(row.after)];
+  const closed = await findClosed(reader, [before.page?.dir, after.page?.dir]);
+  return { ...row, before: withoutDirs(before, closed), after: withoutDirs(after, closed) };
+}
+
+async function findClosed({ tx, workspaceId, userId }: Reader, dirs: readonly (string | undefined)[]) {
+  const asked = dirs.filter((dir) => dir !== undefined);
+  if (asked.length === 0) return new Set<string>();
+  const rows = await tx<{ dir: string }[]>`
+    select dir from closed_directories(${workspaceId}::uuid, ${userId}::uuid, 'read') as dir
+     where dir = any(${asked}::text[])`;
+  return new Set(rows.map(({ dir }) => dir));
+}
+
+function withoutDirs(state: ChangedState, closed: ReadonlySet<string>): ChangedState {
+  const { page } = state;
+  if (page?.dir === undefined || !closed.has(page.dir)) return state;
+  const { dir: _dir, ...rest } = page;
+  return { ...state, page: rest };
 }
 
 function commandColumns({ tx }: Reader) {

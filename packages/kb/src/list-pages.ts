@@ -1,3 +1,4 @@
+import { directoryKeyOf } from "./directories.ts";
 import type { Page } from "./lookup.ts";
 import { foldName } from "./fold.ts";
 import { reachablePages, type Reader } from "./scope.ts";
@@ -25,14 +26,16 @@ export interface PageQuery {
 
 /** Pages that the reader sees, by title. */
 export async function listPages(reader: Reader, query: PageQuery): Promise<ListedPage[]> {
-  const { dir = null, isRemoved = false, afterId = null, limit } = query;
+  const { isRemoved = false, afterId = null, limit } = query;
+  const key = query.dir === undefined ? null : directoryKeyOf(query.dir);
   const name = query.name === undefined ? null : foldName(query.name);
   return await reader.tx<ListedPage[]>`
     select id, dir, title, slug, type, revision, labels, aliases, problem, created_at as "createdAt",
            updated_at as "updatedAt", removed_at as "removedAt"
       from ${reachablePages(reader, "read")} p
      where (removed_at is not null) = ${isRemoved}
-       and (${dir}::text is null or dir = ${dir}::text)
+       and (${key}::text is null
+            or dir in (select d.dir from directories d where d.workspace_id = p.workspace_id and d.key = ${key}::text))
        and (${name}::text is null or names @> array[${name}::text])
        and (${afterId}::uuid is null or (title, id) > (select title, id from pages where id = ${afterId}::uuid))
      order by title, id limit ${limit}`;

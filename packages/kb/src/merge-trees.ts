@@ -5,7 +5,19 @@ import { settleShapes } from "./settle-shapes.ts";
 export type TreeMerge =
   | { readonly kind: "merged"; readonly nodes: readonly TreeNode[] }
   /** Both changed the same thing; `nodeIds` are nodes of the page as it is now, or as it was read. */
-  | { readonly kind: "conflict"; readonly nodeIds: readonly string[]; readonly reason: string };
+  | {
+      readonly kind: "conflict";
+      readonly nodeIds: readonly string[];
+      readonly reason: string;
+      readonly clashes?: readonly Clash[];
+    };
+
+/** A node that both changed: its text on each side, null where it was removed there. */
+export interface Clash {
+  readonly nodeId: string;
+  readonly ours: string | null;
+  readonly theirs: string | null;
+}
 
 /**
  * Puts what `theirs` changed of `base` onto `ours`, node by node: text, place, insertion, removal. What both inserted
@@ -30,7 +42,12 @@ export function mergeTrees(
   }
   if (conflicts.size > 0) {
     const nodeIds = [...conflicts].filter((id) => sides.base.has(id) || sides.ours.has(id));
-    return { kind: "conflict", nodeIds, reason: "both changed the same nodes" };
+    const clashes = nodeIds.map((nodeId) => ({
+      nodeId,
+      ours: sides.ours.get(nodeId)?.text ?? null,
+      theirs: sides.theirs.get(nodeId)?.text ?? null,
+    }));
+    return { kind: "conflict", nodeIds, reason: "both changed the same nodes", clashes };
   }
   const ordered = orderNodes(merged, base, ours, [...sides.theirs.values()]);
   if (ordered.length < merged.size) {
@@ -148,17 +165,27 @@ function orderNodes(
       .filter(({ id }) => inOurs.get(id)?.node.parentId === parentId && (fixed.has(id) || !placed.has(id)))
       .toSorted((a, b) => (inOurs.get(a.id)?.n ?? 0) - (inOurs.get(b.id)?.n ?? 0));
     const isOursAlone = new Set(order.filter(({ id }) => !ranks.has(id) && !placed.has(id)).map(({ id }) => id));
+    // Each by the one before it, undefined before the first: a list would be searched for every node that is put in.
+    const after = new Map<string | undefined, TreeNode>();
+    order.forEach((node, n) => after.set(order[n - 1]?.id, node));
     let previous: string | undefined;
     for (const node of given) {
       if (!fixed.has(node.id)) {
-        let at = previous === undefined ? 0 : order.findIndex(({ id }) => id === previous) + 1;
-        while (at < order.length && isOursAlone.has(order[at]?.id ?? "") && previous !== undefined) at += 1;
-        order.splice(at, 0, node);
+        let place = previous;
+        for (let next = after.get(place); next !== undefined && place !== undefined; next = after.get(place)) {
+          if (!isOursAlone.has(next.id)) break;
+          place = next.id;
+        }
+        const follower = after.get(place);
+        after.set(place, node);
+        if (follower !== undefined) after.set(node.id, follower);
       }
       previous = node.id;
     }
-    const there = new Set(order.map(({ id }) => id));
-    return [...order, ...siblings.filter(({ id }) => !there.has(id))];
+    const arranged: TreeNode[] = [];
+    for (let node = after.get(undefined); node !== undefined; node = after.get(node.id)) arranged.push(node);
+    const there = new Set(arranged.map(({ id }) => id));
+    return [...arranged, ...siblings.filter(({ id }) => !there.has(id))];
   }
 
   const ordered: TreeNode[] = [];

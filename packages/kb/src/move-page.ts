@@ -1,6 +1,6 @@
 import { commitChange } from "./commit-change.ts";
 import { recordCommand } from "./commands.ts";
-import { ensureDir, mayWriteIn } from "./create-page.ts";
+import { findDirectory, keepDirectory, mayWriteIn } from "./directories.ts";
 import { foldName } from "./fold.ts";
 import { withTitle } from "./frontmatter.ts";
 import { lockPage } from "./load-page.ts";
@@ -30,7 +30,7 @@ export async function movePage(writer: Writer, { pageId, title, dir }: PageMove)
   if (page === undefined) return { kind: "forbidden" };
   let moved: Page = page;
   if (dir !== undefined) {
-    const wanted = await ensureDir(writer, dir);
+    const wanted = await findDirectory(writer, dir);
     if (wanted.kind === "refused") return wanted;
     if (!(await mayWriteIn(writer, wanted.dir)))
       return { kind: "refused", reason: `You may not write in ${wanted.dir || "the top directory"}.` };
@@ -60,23 +60,18 @@ export async function movePage(writer: Writer, { pageId, title, dir }: PageMove)
 }
 
 async function changeDir(writer: Writer, page: Page, dir: string): Promise<Page> {
-  const { tx } = writer;
-  const base = slugOf(page.title);
-  for (let n = 1; ; n += 1) {
-    const slug = n === 1 ? base : `${base}-${n}`;
-    const [after] = await tx<Page[]>`
-      update pages set dir = ${dir}, slug = ${slug}, revision = revision + 1, updated_at = clock_timestamp()
-       where id = ${page.id} and not exists (
-         select from pages o where o.workspace_id = ${writer.workspaceId} and o.dir = ${dir} and o.slug = ${slug})
-      returning id, dir, title, slug, type, revision`;
-    if (after === undefined) continue;
-    await recordCommand(writer, {
-      pageId: page.id,
-      revision: after.revision,
-      kind: "page.moved",
-      before: { page: { dir: page.dir } },
-      after: { page: { dir } },
-    });
-    return after;
-  }
+  await keepDirectory(writer, dir);
+  const [after] = await writer.tx<Page[]>`
+    update pages set dir = ${dir}, slug = ${slugOf(page.title)}, revision = revision + 1, updated_at = clock_timestamp()
+     where id = ${page.id}
+    returning id, dir, title, slug, type, revision`;
+  if (after === undefined) throw new Error(`Page ${page.id} vanished while it was locked`);
+  await recordCommand(writer, {
+    pageId: page.id,
+    revision: after.revision,
+    kind: "page.moved",
+    before: { page: { dir: page.dir } },
+    after: { page: { dir } },
+  });
+  return after;
 }

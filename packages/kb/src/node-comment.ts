@@ -1,12 +1,8 @@
-import { fromMarkdown } from "mdast-util-from-markdown";
-import { gfmFromMarkdown } from "mdast-util-gfm";
-import { gfm } from "micromark-extension-gfm";
-import type { Nodes } from "mdast";
+import { findCode } from "./code-spans.ts";
+import { isBlankLine } from "./outline.ts";
 
-const idComment = /^(.*?)[ ]?<!--([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-->[ \t]*$/is;
-
-/** A longer text is not parsed for what a comment in it is: behind a suspect line of it, none is taken for an id. */
-const longestParsed = 20_000;
+const comment = /^<!--([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-->$/i;
+const commentLength = 43;
 
 /** The node id at the end of a bullet's first line, and the text without it. */
 export interface SplitComment {
@@ -15,68 +11,65 @@ export interface SplitComment {
 }
 
 /**
- * Takes the id off the first line of a bullet's text; undefined where there is none. Only a comment with a whole id that
- * a Markdown parser takes for HTML counts: in code it is text, and any other comment is the writer's own.
+ * Takes the ids off the first line of a bullet's text, of which the last one is the node's; undefined where there is none.
+ * Only a comment with a whole id that is HTML counts: in code it is text, and any other comment is the writer's own. Where
+ * a link or a definition may go on below the line, none counts.
  */
-export function splitComment(text: string): SplitComment | undefined {
+export function splitComments(text: string): SplitComment | undefined {
+  const { first, rest } = splitLine(text);
+  let found: SplitComment | undefined;
+  let isText: boolean | undefined;
+  for (let line = first; ;) {
+    const last = lastComment(line);
+    if (last === undefined || isEscaped(line, last.at)) break;
+    // Ids are all that comes off, so what makes the first of them text makes all of them text.
+    isText ??= isSwallowed(last.before, rest);
+    if (isText) break;
+    found = { id: found?.id ?? last.id, text: last.before };
+    line = last.before;
+  }
+  return found && { ...found, text: found.text + rest };
+}
+
+function isEscaped(line: string, at: number): boolean {
+  let start = at;
+  while (line.charAt(start - 1) === "\\") start -= 1;
+  return (at - start) % 2 === 1;
+}
+
+/** The comment at the end of a line, blanks aside, and what stands before it and the blank that sets it off. */
+function lastComment(line: string): { readonly id: string; readonly at: number; readonly before: string } | undefined {
+  let end = line.length;
+  while (line.charAt(end - 1) === " " || line.charAt(end - 1) === "\t") end -= 1;
+  const at = end - commentLength;
+  const id = comment.exec(line.slice(Math.max(at, 0), end))?.[1]?.toLowerCase();
+  if (id === undefined) return undefined;
+  return { id, at, before: line.slice(0, line.charAt(at - 1) === " " ? at - 1 : at) };
+}
+
+function splitLine(text: string): { readonly first: string; readonly rest: string } {
   const end = text.indexOf("\n");
-  const first = end < 0 ? text : text.slice(0, end);
-  const [, before = "", id = ""] = idComment.exec(first) ?? [];
-  if (id === "") return undefined;
-  const at = first.lastIndexOf("<!--");
-  const isEscaped = first.charAt(at - 1) === "\\";
-  if ((isEscaped || isSuspect(before, text.slice(first.length))) && !isHtml(text, at)) return undefined;
-  return { id: id.toLowerCase(), text: before + (end < 0 ? "" : text.slice(end)) };
+  return end < 0 ? { first: text, rest: "" } : { first: text.slice(0, end), rest: text.slice(end) };
 }
 
 /** True where an id behind the first line of `text` would not be read as one, so that it needs a line of its own. */
 export function swallowsComment(text: string): boolean {
-  const end = text.indexOf("\n");
-  const first = end < 0 ? text : text.slice(0, end);
-  if (!isSuspect(first, text.slice(first.length))) return false;
-  return !isHtml(`${first} <!--id-->${end < 0 ? "" : text.slice(end)}`, first.length + 1);
+  const { first, rest } = splitLine(text);
+  return isSwallowed(first, rest);
 }
 
-/** A fence, a definition, or a link that goes on: what may keep a comment at the end of a line from being one. */
-const suspicion = /^[ \t]*(?:`{3}|~{3})|^\[[^\]]*\]:|\]\([^)]*$/;
+const definition = /^\[[^\]]*\]:(.*)$/s;
 
 /**
- * Whether only a parser can tell what a comment behind the first line is. A bullet within a bullet's first line is text to
- * an outliner, whatever else it is: an id behind it has no other place.
+ * Whether a comment behind the first line is code, or may be part of a link or a definition. A bullet within a bullet's
+ * first line is text to an outliner, whatever else it is: an id behind it has no other place.
  */
-function isSuspect(first: string, rest: string): boolean {
+function isSwallowed(first: string, rest: string): boolean {
   if (/^[-*+](?:[ \t]|$)/.test(first)) return false;
-  return suspicion.test(first) || (first.includes("`") && isCodeOpen(first, rest));
-}
-
-/** Whether a run of backticks on the first line may be closed on a later one. */
-function isCodeOpen(first: string, rest: string): boolean {
-  if (first.includes("\\`")) return true;
-  const runs: readonly string[] = first.match(/`+/g) ?? [];
-  for (let n = 0; n < runs.length; n += 1) {
-    const run = runs[n] ?? "";
-    const close = runs.indexOf(run, n + 1);
-    if (close >= 0) n = close;
-    else if (rest.includes(run)) return true;
-  }
-  return false;
-}
-
-/** Parses Markdown for structure and offsets; what is stored is always the source itself. */
-export function parseMarkdown(text: string): Nodes {
-  return fromMarkdown(text, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] });
-}
-
-function isHtml(text: string, offset: number): boolean {
-  if (text.length > longestParsed) return false;
-  let node: Nodes | undefined = parseMarkdown(text);
-  while (node !== undefined) {
-    if (node.type === "html") return true;
-    if (!("children" in node)) return false;
-    node = (node.children as Nodes[]).find(
-      ({ position }) =>
-        position !== undefined && (position.start.offset ?? 0) <= offset && offset < (position.end.offset ?? 0),
-    );
-  }
-  return false;
+  const defined = definition.exec(first)?.[1];
+  if (defined !== undefined && (isBlankLine(defined) || /["'(<]/.test(defined))) return true;
+  if (first.includes("](", first.lastIndexOf(")") + 1) && rest.includes(")")) return true;
+  if (!/[`~]/.test(first)) return false;
+  const at = first.length + 1;
+  return findCode(`${first} <!--id-->${rest}`).some(([start, end]) => start <= at && at < end);
 }

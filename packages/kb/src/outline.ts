@@ -47,7 +47,7 @@ const emptyText = /^(?:<!--[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}-->[ \t]*)
 const headingLine = /^[ \t]*#{1,6}(?:[ \t\r]|$)/;
 const breakLine = /^[ \t]*([-*_])(?:[ \t]*\1){2,}[ \t\r]*$/;
 const fenceStart = /^[ \t]*(`{3,}(?=[^`]*$)|~{3,})/s;
-const tableRule = /^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t\r]*$/;
+const tableRuleCell = /^[ \t]*:?-+:?[ \t]*$/;
 const frontmatterBlock = /^\uFEFF?---[ \t]*\n(?:[^\n]*\n)*?---[ \t]*(?:\n|$)/;
 
 /**
@@ -175,7 +175,17 @@ function finishNode(draft: Draft): OutlineNode {
 
 function isTable(draft: Draft): boolean {
   const rule = draft.more[0];
-  return rule !== undefined && draft.first.includes("|") && rule.includes("|") && tableRule.test(rule);
+  return rule !== undefined && draft.first.includes("|") && rule.includes("|") && isTableRule(rule);
+}
+
+/** True for the line below a table's head. Cell by cell: one expression for all of it steps back over every blank. */
+function isTableRule(line: string): boolean {
+  let end = line.length;
+  while (/[ \t\r]/.test(line.charAt(end - 1))) end -= 1;
+  const cells = line.slice(0, end).split("|");
+  if (cells.length > 1 && isBlankLine(cells[0] ?? "")) cells.shift();
+  if (cells.length > 1 && cells.at(-1) === "") cells.pop();
+  return cells.every((cell) => tableRuleCell.test(cell));
 }
 
 /** The blanks that all lines begin with, no wider than `columns`. */
@@ -184,7 +194,9 @@ export function sharedIndent(lines: readonly string[], columns: number): string 
   for (const line of lines) {
     if (isBlankLine(line)) continue;
     shared ??= /^[ \t]*/.exec(line)?.[0] ?? "";
-    while (!line.startsWith(shared)) shared = shared.slice(0, -1);
+    let common = 0;
+    while (common < shared.length && line.charAt(common) === shared.charAt(common)) common += 1;
+    shared = shared.slice(0, common);
   }
   return takeColumns(shared ?? "", columns);
 }

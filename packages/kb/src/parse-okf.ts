@@ -1,4 +1,4 @@
-import { splitComment, swallowsComment } from "./node-comment.ts";
+import { splitComments, swallowsComment } from "./node-comment.ts";
 import {
   columnsOf,
   contentColumnOf,
@@ -38,7 +38,7 @@ export function parseOkf(source: string): ParsedPage {
 
 function readNode({ kind, parent, text, shape }: OutlineNode): ParsedNode {
   if (kind !== "bullet") return { id: undefined, kind, parent, text, shape };
-  const carried = takeComments(text);
+  const carried = splitComments(text) ?? { id: undefined, text };
   const placed = lowerText(carried.text, shape);
   // A comment that stands below an empty first line is text, and would be an id where the text moved up.
   const wasRaised =
@@ -46,7 +46,7 @@ function readNode({ kind, parent, text, shape }: OutlineNode): ParsedNode {
     isRaised(placed.shape.lead) &&
     columnsOf(placed.shape.hang) >= contentColumnOf(shape.lead) &&
     needsOwnLine(placed.text) &&
-    splitComment(placed.text) === undefined;
+    splitComments(placed.text) === undefined;
   const lead = wasRaised ? shape.lead : placed.shape.lead;
   return { id: carried.id, kind, parent, text: placed.text, shape: { ...placed.shape, lead } };
 }
@@ -54,17 +54,6 @@ function readNode({ kind, parent, text, shape }: OutlineNode): ParsedNode {
 /** True where an id cannot stand behind the first line of a bullet's text: it stands alone, and the text below it. */
 export function needsOwnLine(text: string): boolean {
   return startsBlock(text) || swallowsComment(text);
-}
-
-/** All ids at the end of the first line; the last one is the node's. */
-function takeComments(text: string): { id: string | undefined; text: string } {
-  let id: string | undefined;
-  let rest = text;
-  for (let found = splitComment(rest); found !== undefined; found = splitComment(rest)) {
-    id ??= found.id;
-    rest = found.text;
-  }
-  return { id, text: rest };
 }
 
 /** A bullet whose text begins below its marker: what lies between is shape, and so is all indentation the lines share. */

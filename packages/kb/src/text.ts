@@ -1,3 +1,5 @@
+import { foldName } from "./fold.ts";
+
 const controlCharacter = /\p{Cc}/u;
 const longestTitle = 200;
 
@@ -18,6 +20,9 @@ export function findTitleProblem(title: string): string | undefined {
   if (problem !== undefined) return problem;
   if (title.trim() === "") return "it is empty";
   if (title.length > longestTitle) return `it has ${title.length} characters; a title has at most ${longestTitle}`;
+  const folded = foldName(title).length;
+  if (folded > 2 * longestTitle)
+    return `its characters stand for ${folded} others, as which names are compared; at most ${2 * longestTitle} may be`;
   if (controlCharacter.test(title))
     return "it holds a line break, a tab or another control character; a title is one line";
   if (/\[\[|\]\]/.test(title)) return "it holds [[ or ]], which delimit a title in a link";

@@ -1,5 +1,6 @@
 import { commitChange } from "./commit-change.ts";
 import { recordCommand, type ChangedState, type CommandKind } from "./commands.ts";
+import { mayWriteIn } from "./directories.ts";
 import { loadPage, type LoadedPage } from "./load-page.ts";
 import type { Page } from "./lookup.ts";
 import { readState } from "./page-history.ts";
@@ -13,7 +14,7 @@ export type UndoResult =
   | { readonly kind: "undone"; readonly page: Page; readonly commandId: string }
   | { readonly kind: "missing" }
   | { readonly kind: "already"; readonly page: Page }
-  /** What the command changed was changed again since, so taking it back would lose that. */
+  /** What the command changed was changed again since, so taking it back would lose that; or it would lead where one may not write. */
   | { readonly kind: "conflict"; readonly page: Page; readonly reason: string };
 
 interface CommandRow {
@@ -88,12 +89,14 @@ async function undoMove(
   to: string,
 ): Promise<UndoResult> {
   if (page.dir !== to) return { kind: "conflict", page, reason: "the page was moved again since" };
+  if (!(await mayWriteIn(writer, from))) {
+    return { kind: "conflict", page, reason: "it would go back to a directory in which you may not write" };
+  }
   const [after] = await writer.tx<Page[]>`
     update pages p set dir = ${from}, revision = revision + 1, updated_at = clock_timestamp()
-     where id = ${page.id} and not exists (
-       select from pages o where o.workspace_id = p.workspace_id and o.dir = ${from} and o.slug = p.slug)
+     where id = ${page.id}
     returning id, dir, title, slug, type, revision`;
-  if (after === undefined) return { kind: "conflict", page, reason: "another page took its place" };
+  if (after === undefined) throw new Error(`Page ${page.id} vanished while it was locked`);
   const commandId = await recordCommand(writer, {
     pageId: page.id,
     revision: after.revision,

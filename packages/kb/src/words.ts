@@ -6,15 +6,23 @@ const unspaced =
 const token = new RegExp(`[${unspaced}]+|(?:(?![${unspaced}])[\\p{L}\\p{M}\\p{N}])+|\\p{Extended_Pictographic}`, "gu");
 const isUnspaced = new RegExp(`^[${unspaced}]`, "u");
 
-/** What Postgres can hold in one vector: positions up to 16,383, 256 of them a word. */
+/** What Postgres can hold in one vector: positions up to 16,383, 256 of them a word, and 1,048,575 bytes in all. */
 const mostPositions = 16_000;
 const mostOfOneWord = 250;
+const mostBytes = 1_000_000;
 const longestWord = 200;
+
+/** Piece by piece, since whoever asks may have enough long before the end, and one character may fold to eighteen. */
+function* readTokens(text: string): Generator<string> {
+  for (const [piece] of text.toWellFormed().matchAll(/\S{1,200000}/gu)) {
+    for (const [match] of foldText(piece).matchAll(token)) yield match;
+  }
+}
 
 /** The words of a text in their order. A run of characters of an unspaced script gives each of them and each pair. */
 function* readWords(text: string): Generator<{ readonly word: string; readonly at: number }> {
   let at = 0;
-  for (const [match] of foldText(text.toWellFormed()).matchAll(token)) {
+  for (const match of readTokens(text)) {
     if (!isUnspaced.test(match)) {
       yield { word: Array.from(match).slice(0, longestWord).join(""), at: (at += 1) };
       continue;
@@ -29,12 +37,15 @@ function* readWords(text: string): Generator<{ readonly word: string; readonly a
   }
 }
 
-/** The text's words as a `tsvector`, to be cast by the statement that stores it. */
+/** The text's words as a `tsvector`, to be cast by the statement that stores it: of a long text the first that fit. */
 export function wordVectorOf(text: string): string {
   const positions = new Map<string, number[]>();
+  let bytes = 0;
   for (const { word, at } of readWords(text)) {
-    if (at > mostPositions) break;
     const known = positions.get(word) ?? [];
+    // Two bytes a position; beside a new word their number, and one that may be left free before it.
+    bytes += known.length === 0 ? Buffer.byteLength(word) + 5 : 2;
+    if (at > mostPositions || bytes > mostBytes) break;
     if (known.length < mostOfOneWord) known.push(at);
     positions.set(word, known);
   }

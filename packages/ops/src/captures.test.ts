@@ -13,6 +13,7 @@ import {
 } from "./captures.ts";
 
 const { sql } = await testDatabase();
+const userId = randomUUID();
 
 async function newWorkspace(): Promise<string> {
   const id = randomUUID();
@@ -43,7 +44,7 @@ test("the same text of an address is captured once, however its address is writt
   }
   expect(await capture(workspaceId, "https://example.org/a?b=1", "changed")).toMatchObject({ kind: "captured" });
   expect(await capture(workspaceId, "https://example.org/a?b=2")).toMatchObject({ kind: "captured" });
-  expect(await listCaptures(sql, { workspaceId, limit: 10 })).toHaveLength(3);
+  expect(await listCaptures(sql, { workspaceId, userId, limit: 10 })).toHaveLength(3);
 });
 
 test("of the same capture made many times at once, one is made", async () => {
@@ -86,7 +87,7 @@ test("a capture that is begun again and again and never ends is given up, and no
   expect(await beginCapture(sql, id, 2)).toBe("begun");
   expect(await beginCapture(sql, id, 2)).toBe("exhausted");
   expect(await beginCapture(sql, id, 2)).toBe("settled");
-  expect(await readCapture(sql, workspaceId, id)).toMatchObject({
+  expect(await readCapture(sql, { workspaceId, userId }, id)).toMatchObject({
     status: "failed",
     attempts: 2,
     problem: "it was begun 2 times and never came to an end",
@@ -97,7 +98,7 @@ test("a capture that is begun again and again and never ends is given up, and no
 test("captures of one address are compiled one at a time, and each begins from the last that was", async () => {
   const workspaceId = await newWorkspace();
   const pageId = randomUUID();
-  await sql`insert into directories (workspace_id, dir) values (${workspaceId}, '')`;
+  await sql`insert into directories (workspace_id, dir, key) values (${workspaceId}, '', '')`;
   await sql`insert into pages (id, workspace_id, dir, title, slug, type, frontmatter, line_end, revision)
             values (${pageId}, ${workspaceId}, '', 'A', 'a', 'Page', '', E'\n', 1)`;
   const ids = [];
@@ -129,7 +130,7 @@ test("captures of one address are compiled one at a time, and each begins from t
 test("another workspace's capture is not there", async () => {
   const [mine, other] = [await newWorkspace(), await newWorkspace()];
   const id = idOf(await capture(mine, "https://example.org"));
-  expect(await readCapture(sql, other, id)).toBeUndefined();
-  expect(await listCaptures(sql, { workspaceId: other, limit: 10 })).toEqual([]);
+  expect(await readCapture(sql, { workspaceId: other, userId }, id)).toBeUndefined();
+  expect(await listCaptures(sql, { workspaceId: other, userId, limit: 10 })).toEqual([]);
   expect(await capture(other, "https://example.org")).toMatchObject({ kind: "captured" });
 });

@@ -1,5 +1,7 @@
 import type { Queryable, Tx } from "@countersign/db/connect.ts";
 import { v7 as newId } from "uuid";
+import { readVisibleFile } from "./files.ts";
+import { type Asker, visibleCaptures } from "./visible.ts";
 
 export type CaptureStatus = "pending" | "compiled" | "failed";
 
@@ -40,16 +42,20 @@ export interface NewCapture {
 }
 
 export type PutCaptureResult =
-  /** `existing`: this very text of this address was captured before. */
+  /** `existing`: this very text of this address was captured before, which the asker may see. */
   | { readonly kind: "captured" | "existing"; readonly id: string }
   | { readonly kind: "refused"; readonly reason: string };
+
+/** In characters, all of ASCII: what an index takes beside the rest. */
+const longestAddress = 2_000;
 
 const columns = `id, url, title, hash, source, screenshot_file_id as "screenshotFileId", user_id as "userId", run_id as "runId",
        captured_at as "capturedAt", status, attempts, settled_at as "settledAt", problem, page_id as "pageId", revision`;
 
 /**
  * Afterwards the capture waits to be compiled, or is what it was where the same text of the same address had been captured.
- * The address is http or https without a login; its fragment does not count. A screenshot is a file of the workspace.
+ * Where that capture is closed to the user there is one for this user alone, as if nothing had been captured. The address is
+ * http or https without a login; its fragment does not count. A screenshot is a file that the user sees.
  */
 export async function putCapture(db: Queryable, capture: NewCapture): Promise<PutCaptureResult> {
   const { workspaceId, url, title, hash, source = null, screenshotFileId = null, userId, call } = capture;
@@ -57,43 +63,60 @@ export async function putCapture(db: Queryable, capture: NewCapture): Promise<Pu
   if (urlKey === undefined) {
     return { kind: "refused", reason: `${JSON.stringify(url)} is no http or https address without a login` };
   }
+  if (urlKey.length > longestAddress) {
+    const reason = `its address has ${urlKey.length} characters as it is sent; at most ${longestAddress} are kept`;
+    return { kind: "refused", reason };
+  }
   if (screenshotFileId !== null) {
-    const [file] = await db`select from files where workspace_id = ${workspaceId} and id = ${screenshotFileId}`;
-    if (file === undefined)
+    if ((await readVisibleFile(db, capture, screenshotFileId)) === undefined)
       return { kind: "refused", reason: `there is no file ${screenshotFileId} in this workspace` };
   }
-  const [made] = await db<{ id: string }[]>`
-    insert into captures (id, workspace_id, url, url_key, title, hash, source, screenshot_file_id, user_id, run_id, call_id)
-    values (${newId()}, ${workspaceId}, ${url}, ${urlKey}, ${title}, ${hash}, ${source}, ${screenshotFileId}, ${userId},
-            ${call?.runId ?? null}, ${call?.callId ?? null})
-    on conflict (workspace_id, url_key, hash) do nothing
-    returning id`;
-  if (made !== undefined) return { kind: "captured", id: made.id };
-  const [known] = await db<{ id: string }[]>`
-    select id from captures where workspace_id = ${workspaceId} and url_key = ${urlKey} and hash = ${hash}`;
-  if (known === undefined) throw new Error(`A capture of ${urlKey} was neither made nor found`);
-  return { kind: "existing", id: known.id };
+  for (const keptFor of [null, userId]) {
+    const [made] = await db<{ id: string }[]>`
+      insert into captures (id, workspace_id, url, url_key, title, hash, source, screenshot_file_id, user_id, run_id,
+                            call_id, kept_for)
+      values (${newId()}, ${workspaceId}, ${url}, ${urlKey}, ${title}, ${hash}, ${source}, ${screenshotFileId}, ${userId},
+              ${call?.runId ?? null}, ${call?.callId ?? null}, ${keptFor})
+      on conflict (workspace_id, url_key, hash, kept_for) do nothing
+      returning id`;
+    if (made !== undefined) return { kind: "captured", id: made.id };
+    const [known] = await db.unsafe<{ id: string }[]>(
+      `select id from ${visibleCaptures} c
+        where url_key = $3 and hash = $4 and (kept_for is null or kept_for = $2::uuid) order by id limit 1`,
+      [workspaceId, userId, urlKey, hash],
+      { prepare: true },
+    );
+    if (known !== undefined) return { kind: "existing", id: known.id };
+  }
+  return {
+    kind: "refused",
+    reason: "this text was captured for you before, and its page has been closed to you since",
+  };
 }
 
-/** One capture; undefined where the workspace has none of this id. */
-export async function readCapture(db: Queryable, workspaceId: string, id: string): Promise<Capture | undefined> {
+/** One capture; undefined where there is none of this id that the asker may see. */
+export async function readCapture(
+  db: Queryable,
+  { workspaceId, userId }: Asker,
+  id: string,
+): Promise<Capture | undefined> {
   const [row] = await db.unsafe<Capture[]>(
-    `select ${columns} from captures where workspace_id = $1::uuid and id = $2::uuid`,
-    [workspaceId, id],
+    `select ${columns} from ${visibleCaptures} c where id = $3::uuid`,
+    [workspaceId, userId, id],
     { prepare: true },
   );
   return row;
 }
 
-/** The captures of a workspace, newest first; one more than `limit` where the list goes on. */
+/** The captures that the asker may see, newest first; one more than `limit` where the list goes on. */
 export async function listCaptures(
   db: Queryable,
-  asked: { readonly workspaceId: string; readonly cursorId?: string | undefined; readonly limit: number },
+  asked: Asker & { readonly cursorId?: string | undefined; readonly limit: number },
 ): Promise<Capture[]> {
-  const { workspaceId, cursorId = "ffffffff-ffff-ffff-ffff-ffffffffffff", limit } = asked;
+  const { workspaceId, userId, cursorId = "ffffffff-ffff-ffff-ffff-ffffffffffff", limit } = asked;
   return await db.unsafe<Capture[]>(
-    `select ${columns} from captures where workspace_id = $1::uuid and id < $2::uuid order by id desc limit $3::int + 1`,
-    [workspaceId, cursorId, limit],
+    `select ${columns} from ${visibleCaptures} c where id < $3::uuid order by id desc limit $4::int + 1`,
+    [workspaceId, userId, cursorId, limit],
     { prepare: true },
   );
 }
@@ -123,7 +146,7 @@ export async function beginCapture(
 export interface PendingCapture extends Capture {
   readonly workspaceId: string;
   readonly callId: string | null;
-  /** What became of the newest other capture of this address, where it has a page. */
+  /** What became of the newest other capture of this address, where it has a page that is open to whom this one is for. */
   readonly earlier: { readonly pageId: string; readonly revision: number } | undefined;
   /** A newer text of this address is compiled already, so that this one is only history. */
   readonly isOvertaken: boolean;
@@ -147,6 +170,7 @@ export async function lockCapture(tx: Tx, id: string): Promise<PendingCapture | 
   const [earlier] = await tx<{ id: string; pageId: string; revision: number }[]>`
     select id, page_id as "pageId", revision from captures
      where workspace_id = ${row.workspaceId} and url_key = ${row.urlKey} and status = 'compiled'
+       and page_id not in (select closed_pages(${row.workspaceId}::uuid, ${row.userId}::uuid, 'read'))
      order by id desc limit 1`;
   const { urlKey: _urlKey, ...capture } = row;
   return { ...capture, earlier, isOvertaken: earlier !== undefined && earlier.id > id };

@@ -1,5 +1,6 @@
 import type { Queryable } from "@countersign/db/connect.ts";
 import { v7 as newId } from "uuid";
+import { type Asker, visibleFiles } from "./visible.ts";
 
 /** A name that somebody gave to stored content. */
 export interface StoredFile {
@@ -49,11 +50,25 @@ export async function putFile(db: Queryable, file: NewFile): Promise<StoredFile 
   return row;
 }
 
-/** One file; undefined where the workspace has none of this id. Whoever may not see its page may not see it. */
+/** One file, whoever may see it; undefined where the workspace has none of this id. */
 export async function readFile(db: Queryable, workspaceId: string, id: string): Promise<StoredFile | undefined> {
   const [row] = await db.unsafe<StoredFile[]>(
     `select ${columns} from files where workspace_id = $1::uuid and id = $2::uuid`,
     [workspaceId, id],
+    { prepare: true },
+  );
+  return row;
+}
+
+/** One file; undefined where there is none of this id that the asker may see, by its page. */
+export async function readVisibleFile(
+  db: Queryable,
+  { workspaceId, userId }: Asker,
+  id: string,
+): Promise<StoredFile | undefined> {
+  const [row] = await db.unsafe<StoredFile[]>(
+    `select ${columns} from ${visibleFiles} f where id = $3::uuid`,
+    [workspaceId, userId, id],
     { prepare: true },
   );
   return row;

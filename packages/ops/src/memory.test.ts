@@ -5,6 +5,7 @@ import { consolidateMemory, listProposals, proposeMemory, readProposal, settlePr
 
 const { sql } = await testDatabase();
 const pageId = randomUUID();
+const userId = randomUUID();
 
 async function newWorkspace(): Promise<string> {
   const id = randomUUID();
@@ -30,7 +31,7 @@ test("a proposal waits in the list; the same one filed again is there once", asy
   const proposal = { id, workspaceId, kind: "fact", text: "Ann is in Rome.", proposedBy: "run:1", runId: randomUUID() };
   await proposeMemory(sql, proposal);
   await proposeMemory(sql, { ...proposal, text: "something else" });
-  const listed = await listProposals(sql, { workspaceId, status: "proposed", limit: 10 });
+  const listed = await listProposals(sql, { workspaceId, userId, status: "proposed", limit: 10 });
   expect(listed).toMatchObject([{ id, kind: "fact", text: "Ann is in Rome.", status: "proposed", settledAt: null }]);
 });
 
@@ -97,7 +98,7 @@ test("consolidations at once agree, and close each duplicate once", async () => 
   for (let n = 0; n < 20; n += 1) await propose(workspaceId, n % 2 === 0 ? "even" : "odd");
   const closed = await Promise.all(Array.from({ length: 5 }, () => consolidate(workspaceId)));
   expect(closed.reduce((sum, one) => sum + one.closed, 0)).toBe(18);
-  expect(await listProposals(sql, { workspaceId, status: "proposed", limit: 10 })).toHaveLength(2);
+  expect(await listProposals(sql, { workspaceId, userId, status: "proposed", limit: 10 })).toHaveLength(2);
 });
 
 test("of two who settle a proposal at once one does, and a duplicate is settled by nobody", async () => {
@@ -118,8 +119,8 @@ test("another workspace's proposals are neither seen, settled nor taken for the 
   const [mine, other] = [await newWorkspace(), await newWorkspace()];
   const id = await propose(mine, "one");
   await propose(other, "one");
-  expect(await readProposal(sql, other, id)).toBeUndefined();
+  expect(await readProposal(sql, { workspaceId: other, userId }, id)).toBeUndefined();
   expect(await settleProposal(sql, { workspaceId: other, id, settledBy: "user:1" })).toBe(false);
   expect(await consolidate(other)).toEqual({ closed: 0 });
-  expect(await listProposals(sql, { workspaceId: other, status: "proposed", limit: 10 })).toHaveLength(1);
+  expect(await listProposals(sql, { workspaceId: other, userId, status: "proposed", limit: 10 })).toHaveLength(1);
 });

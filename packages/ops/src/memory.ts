@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Queryable } from "@countersign/db/connect.ts";
 import { v7 as newId } from "uuid";
+import { type Asker, visibleProposals } from "./visible.ts";
 
 export type ProposalStatus = "proposed" | "accepted" | "dismissed" | "duplicate";
 
@@ -47,39 +48,42 @@ export async function proposeMemory(db: Queryable, proposal: NewProposal): Promi
   return { id };
 }
 
-/** One proposal, locked until the transaction ends where `isLocked`; undefined where the workspace has none of this id. */
+/**
+ * One proposal, locked until the transaction ends where `isLocked`; undefined where there is none of this id that the asker
+ * may see.
+ */
 export async function readProposal(
   db: Queryable,
-  workspaceId: string,
+  { workspaceId, userId }: Asker,
   id: string,
   { isLocked = false } = {},
 ): Promise<Proposal | undefined> {
   const [row] = await db.unsafe<Proposal[]>(
-    `select ${columns} from memory_proposals where workspace_id = $1::uuid and id = $2::uuid ${isLocked ? "for no key update" : ""}`,
-    [workspaceId, id],
+    `select ${columns} from memory_proposals
+      where id = $3::uuid and id in (select id from ${visibleProposals} v) ${isLocked ? "for no key update" : ""}`,
+    [workspaceId, userId, id],
     { prepare: true },
   );
   return row;
 }
 
-/** The proposals of one status: open ones oldest first, others newest first; one more than `limit` where there are more. */
+/** The proposals of one status that the asker may see: open ones oldest first, others newest first; one more than `limit` where there are more. */
 export async function listProposals(
   db: Queryable,
-  asked: {
-    readonly workspaceId: string;
+  asked: Asker & {
     readonly status: ProposalStatus;
     readonly cursorId?: string | undefined;
     readonly limit: number;
   },
 ): Promise<Proposal[]> {
-  const { workspaceId, status, cursorId, limit } = asked;
+  const { workspaceId, userId, status, cursorId, limit } = asked;
   const isOpen = status === "proposed";
   const end = isOpen ? "00000000-0000-0000-0000-000000000000" : "ffffffff-ffff-ffff-ffff-ffffffffffff";
   return await db.unsafe<Proposal[]>(
-    `select ${columns} from memory_proposals
-      where workspace_id = $1::uuid and status = $2 and id ${isOpen ? ">" : "<"} $3::uuid
-      order by id ${isOpen ? "asc" : "desc"} limit $4::int + 1`,
-    [workspaceId, status, cursorId ?? end, limit],
+    `select ${columns} from ${visibleProposals} v
+      where status = $3 and id ${isOpen ? ">" : "<"} $4::uuid
+      order by id ${isOpen ? "asc" : "desc"} limit $5::int + 1`,
+    [workspaceId, userId, status, cursorId ?? end, limit],
     { prepare: true },
   );
 }
@@ -142,8 +146,9 @@ function keyOf(text: string): string {
     .toLowerCase()
     .replaceAll(/\s+/gu, " ")
     .trim()
-    .replaceAll(/^["'“”„‘’«»]+|["'“”„‘’«»]+$/gu, "")
-    .replace(/[.!…。]+$/u, "")
+    .replace(/^["'“”„‘’«»]+/u, "")
+    .replace(/(?<!["'“”„‘’«»])["'“”„‘’«»]+$/u, "")
+    .replace(/(?<![.!…。])[.!…。]+$/u, "")
     .trim();
   return createHash("sha256").update(folded).digest("hex");
 }

@@ -4,7 +4,7 @@ const secretName = /API|KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL|AUTH/i;
 const sshName = /^SSH_/i;
 
 /** A URL with a login in it, such as a database's. */
-const urlWithLogin = /[a-z][a-z0-9+.-]*:\/\/[^\s/?#@]+@/i;
+const urlWithLogin = /(?<![a-z0-9+.-])[0-9+.-]*[a-z][a-z0-9+.-]*:\/\/[^\s/?#@]+@/i;
 
 /**
  * The environment that a command may see: without names that sound like secrets, without variables that hold connectors'

@@ -2,10 +2,12 @@ import { createHash } from "node:crypto";
 import { storeBlob } from "@countersign/engine/blobs.ts";
 import { defineTool, type TransactionContext } from "@countersign/engine/tool.ts";
 import { lookupPage } from "@countersign/kb/lookup.ts";
+import { writablePages } from "@countersign/kb/scope.ts";
 import { explainOverQuota, findSpace, lockFileSpace, type OverQuota } from "@countersign/ops/file-space.ts";
 import { findNameProblem, putFile, readMediaType } from "@countersign/ops/files.ts";
+import { mayHaveContent } from "@countersign/ops/visible.ts";
 import { z } from "zod";
-import { explainLookup, namePage, writerOf } from "./kb-writer.ts";
+import { explainForbidden, explainLookup, namePage, writerOf } from "./kb-writer.ts";
 import { storableLine, storableText } from "./plain-text.ts";
 
 const mostText = 1_000_000;
@@ -51,10 +53,20 @@ export const filesAttach = defineTool<Args>({
   needsApproval: false,
   effect: "transactional",
   async execute(args, context) {
-    const { tx, workspaceId, runId } = context;
+    const { tx, workspaceId, userId, runId } = context;
     const found = args.page === undefined ? undefined : await lookupPage(writerOf(context), args.page);
     if (found !== undefined && found.kind !== "found") {
       return { kind: "failed", content: `Nothing was stored. ${explainLookup(args.page ?? "", found)}` };
+    }
+    if (found !== undefined) {
+      const [writable] = await tx`select from ${writablePages(writerOf(context))} p where id = ${found.page.id}`;
+      if (writable === undefined) {
+        return { kind: "failed", content: `Nothing was stored. ${explainForbidden(found.page)}` };
+      }
+    }
+    const known = args.handle?.slice("sha256:".length);
+    if (known !== undefined && !(await mayHaveContent(tx, { workspaceId, userId, runId, hash: known }))) {
+      return { kind: "failed", content: noContent(args.handle) };
     }
     await lockFileSpace(tx, workspaceId);
     const stored = await storeContent(args, context);
@@ -69,12 +81,7 @@ export const filesAttach = defineTool<Args>({
       runId,
       pageId: found?.page.id,
     });
-    if (file === undefined) {
-      return {
-        kind: "failed",
-        content: `Nothing was stored: ${args.handle} is not found. Use a handle exactly as a result gave it.`,
-      };
-    }
+    if (file === undefined) return { kind: "failed", content: noContent(args.handle) };
     const place = found === undefined ? "" : ` of page ${namePage(found.page)}`;
     return {
       kind: "done",
@@ -82,6 +89,10 @@ export const filesAttach = defineTool<Args>({
     };
   },
 });
+
+function noContent(handle: string | undefined): string {
+  return `Nothing was stored: ${handle} is not found. Use a handle exactly as a result gave it.`;
+}
 
 type StoredContent =
   | { readonly kind: "stored"; readonly hash: string; readonly mediaType: string }

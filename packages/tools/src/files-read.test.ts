@@ -2,6 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { capResult } from "@countersign/engine/cap-result.ts";
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
 import { expect, test } from "vitest";
+import { putFile } from "@countersign/ops/files.ts";
 import { filesRead } from "./files-read.ts";
 import { callTool, type Caller } from "./testing/call-tool.ts";
 
@@ -13,7 +14,13 @@ async function store(text: string, mediaType = "text/plain"): Promise<{ me: Call
   const hash = createHash("sha256").update(bytes).digest("hex");
   await sql`insert into blobs (workspace_id, hash, size, media_type) values (${workspaceId}, ${hash}, ${bytes.length}, ${mediaType})`;
   await sql`insert into blob_chunks (workspace_id, hash, n, bytes) values (${workspaceId}, ${hash}, 0, ${bytes})`;
+  await nameIt(workspaceId, hash);
   return { me: { workspaceId, runId: randomUUID(), userId: randomUUID() }, handle: `sha256:${hash}` };
+}
+
+/** A file of no page, which everybody in the workspace sees. */
+async function nameIt(workspaceId: string, hash: string): Promise<void> {
+  await putFile(sql, { workspaceId, hash, name: "a", mediaType: "text/plain", createdBy: "user:1" });
 }
 
 test("a large result is read in parts, each saying the size and where to go on", async () => {
@@ -33,6 +40,8 @@ test("what the head of a result leaves out is read on by the handle and the offs
   const me = { workspaceId: randomUUID(), runId: randomUUID(), userId: randomUUID() };
   const whole = "a漢é😀".repeat(100_000);
   const { content } = await capResult(sql, me.workspaceId, whole);
+  const [, hash = ""] = /sha256:([0-9a-f]{64})/.exec(content) ?? [];
+  await nameIt(me.workspaceId, hash);
   const [note = "", handle = "", start] = /\n\[truncated: .* handle "(.*)", offset (\d+)\]$/.exec(content) ?? [];
   let text = content.slice(0, -note.length);
   for (let offset: number | undefined = Number(start); offset !== undefined;) {

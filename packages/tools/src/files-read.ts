@@ -1,5 +1,6 @@
 import { defineTool } from "@countersign/engine/tool.ts";
 import { readBlobText } from "@countersign/ops/read-blob.ts";
+import { mayHaveContent } from "@countersign/ops/visible.ts";
 import { z } from "zod";
 
 const usualLength = 16_384;
@@ -21,9 +22,13 @@ export const filesRead = defineTool<z.infer<typeof schema>>({
   needsApproval: false,
   effect: "read-only",
   async execute({ handle, offset = 0, length = usualLength }, context) {
-    const { workspaceId } = context;
+    const { workspaceId, userId, runId } = context;
     const hash = handle.slice("sha256:".length);
-    const read = await context.read((tx) => readBlobText(tx, { workspaceId, hash, offset, length }));
+    const read = await context.read(async (tx) =>
+      (await mayHaveContent(tx, { workspaceId, userId, runId, hash }))
+        ? await readBlobText(tx, { workspaceId, hash, offset, length })
+        : { kind: "missing" as const },
+    );
     switch (read.kind) {
       case "missing":
         return {

@@ -33,7 +33,8 @@ export const kbGrep = defineTool<z.infer<typeof schema>>({
       case "found": {
         const { matches, total } = result;
         const lines = matches.map(
-          ({ pageTitle, nodeId, excerpt }) => `${pageTitle} › ${nodeId}: ${excerpt.replaceAll(/\s*\n\s*/g, " ⏎ ")}`,
+          ({ pageTitle, nodeId, excerpt }) =>
+            `${pageTitle} › ${nodeId}: ${excerpt.replaceAll(/(?<!\s)\s*\n\s*/g, " ⏎ ")}`,
         );
         return {
           kind: "done",

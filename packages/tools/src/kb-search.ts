@@ -31,7 +31,7 @@ export const kbSearch = defineTool<z.infer<typeof schema>>({
     const lines = result.hits.map(({ kind, pageTitle, pageId, nodeId, excerpt, lists }, n) => {
       const found = `[found by ${lists.join(", ")}]`;
       if (nodeId === null) return `${n + 1}. page ${JSON.stringify(pageTitle)} (id ${pageId}) ${found}`;
-      return `${n + 1}. ${kind} ${nodeId} of ${JSON.stringify(pageTitle)} ${found}: ${excerpt.replaceAll(/\s*\n\s*/g, " ⏎ ")}`;
+      return `${n + 1}. ${kind} ${nodeId} of ${JSON.stringify(pageTitle)} ${found}: ${excerpt.replaceAll(/(?<!\s)\s*\n\s*/g, " ⏎ ")}`;
     });
     return { kind: "done", content: lines.join("\n") };
   },

@@ -1,5 +1,6 @@
-import type { Tx } from "@countersign/db/connect.ts";
 import { readBlob } from "@countersign/ops/read-blob.ts";
+import { mayHaveContent } from "@countersign/ops/visible.ts";
+import type { OutsideContext } from "@countersign/engine/tool.ts";
 
 /** A file of the store, as it goes with a mail. */
 export interface Attachment {
@@ -15,12 +16,11 @@ export type AttachmentsOutcome =
 const mostBytes = 20 * 1024 * 1024;
 
 /**
- * The contents of a mail's attachments as base64, by handle. Unusable where one is not in the workspace's store, is not
- * what its handle says, or where all together are over 20 MB.
+ * The contents of a mail's attachments as base64, by handle. Unusable where one is not in the workspace's store or is not
+ * for this run to have, is not what its handle says, or where all together are over 20 MB.
  */
 export async function readAttachments(
-  read: <T>(body: (tx: Tx) => Promise<T>) => Promise<T>,
-  workspaceId: string,
+  { read, workspaceId, userId, runId }: Pick<OutsideContext, "read" | "workspaceId" | "userId" | "runId">,
   attachments: readonly Attachment[],
 ): Promise<AttachmentsOutcome> {
   const contents = new Map<string, string>();
@@ -28,7 +28,12 @@ export async function readAttachments(
   for (const { handle, filename } of attachments) {
     if (contents.has(handle)) continue;
     const hash = handle.slice("sha256:".length);
-    const blob = await read((tx) => readBlob(tx, { workspaceId, hash, mostBytes: room }));
+    const mostBytesLeft = room;
+    const blob = await read(async (tx) =>
+      (await mayHaveContent(tx, { workspaceId, userId, runId, hash }))
+        ? await readBlob(tx, { workspaceId, hash, mostBytes: mostBytesLeft })
+        : { kind: "missing" as const },
+    );
     switch (blob.kind) {
       case "missing":
         return { kind: "unusable", problem: `${filename}: there is no ${handle}` };

@@ -1,5 +1,7 @@
+import { createHash } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import { storeBlob } from "@countersign/engine/blobs.ts";
+import { putFile } from "@countersign/ops/files.ts";
 import { callsOf, crashAt, decidePending, outcomeOf } from "@countersign/engine/testing/driver.ts";
 import { engineDatabase } from "@countersign/engine/testing/engine-database.ts";
 import { driveRun, makeEngine, takeRun, type TestEngine } from "@countersign/engine/testing/engine.ts";
@@ -64,6 +66,13 @@ async function givenMail(
   return { engine, world, runId };
 }
 
+/** A file of no page, which everybody in the workspace sees; answers its handle. */
+async function storeFile(workspaceId: string, bytes: Buffer): Promise<string> {
+  const hash = await storeBlob(sql, workspaceId, bytes, "text/csv");
+  await putFile(sql, { workspaceId, hash, name: "people.csv", mediaType: "text/csv", createdBy: "user:1" });
+  return `sha256:${hash}`;
+}
+
 async function approve({ engine, world, runId }: Awaited<ReturnType<typeof givenMail>>): Promise<string> {
   await decidePending(sql, world, runId, "approve");
   await driveRun(engine, runId);
@@ -80,12 +89,10 @@ describe("what was approved is what is sent", () => {
     const bytes = Buffer.from("id;name\n1;Ann\n");
     let handle = "";
     const given = await givenMail(mail, settings, async ({ workspaceId }) => {
-      handle = `sha256:${await storeBlob(sql, workspaceId, bytes, "text/csv")}`;
+      handle = await storeFile(workspaceId, bytes);
     });
     const args = { ...mail, attachments: [{ handle, filename: "people.csv" }] };
-    const withFile = await givenMail(args, settings, ({ workspaceId }) =>
-      storeBlob(sql, workspaceId, bytes, "text/csv"),
-    );
+    const withFile = await givenMail(args, settings, ({ workspaceId }) => storeFile(workspaceId, bytes));
     expect(await approve(given)).toMatch(/^completed: ok mail accepted/);
     expect(await approve(withFile)).toMatch(/^completed: ok mail accepted/);
     const read = await PostalMime.parse(taken[1] ?? "", { attachmentEncoding: "utf8" });
@@ -95,10 +102,20 @@ describe("what was approved is what is sent", () => {
   test("a file that is another workspace's, or nobody's, is not sent and neither is the mail", async () => {
     let handle = "";
     await givenMail(mail, settings, async ({ workspaceId }) => {
-      handle = `sha256:${await storeBlob(sql, workspaceId, Buffer.from("theirs"), "text/plain")}`;
+      handle = await storeFile(workspaceId, Buffer.from("theirs"));
     });
     const foreign = await givenMail({ ...mail, attachments: [{ handle, filename: "x.txt" }] });
     expect(await approve(foreign)).toContain(`mail not sent (attachment_unusable): x.txt: there is no ${handle}`);
+    expect(taken).toEqual([]);
+  });
+
+  test("content of which the run knows only the hash is not sent", async () => {
+    const bytes = Buffer.from("nobody's to see");
+    const handle = `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+    const given = await givenMail({ ...mail, attachments: [{ handle, filename: "x" }] }, settings, ({ workspaceId }) =>
+      storeBlob(sql, workspaceId, bytes, "text/plain"),
+    );
+    expect(await approve(given)).toContain(`x: there is no ${handle}`);
     expect(taken).toEqual([]);
   });
 
@@ -108,7 +125,7 @@ describe("what was approved is what is sent", () => {
     let handle = "";
     const store = async (made: World) => {
       world = made;
-      handle = `sha256:${await storeBlob(sql, made.workspaceId, bytes, "text/plain")}`;
+      handle = await storeFile(made.workspaceId, bytes);
     };
     await givenMail(mail, settings, store);
     const given = await givenMail({ ...mail, attachments: [{ handle, filename: "x.txt" }] }, settings, store);

@@ -94,7 +94,7 @@ export const mailSend = defineTool<Mail>({
     digestLine(mail),
   ],
   async execute(mail, context) {
-    const { workspaceId, callId, idempotencyKey, signal } = context;
+    const { callId, idempotencyKey, signal } = context;
     const shown = await context.read((tx) => readShownDetails(tx, callId));
     if (shown !== undefined && !shown.includes(digestLine(mail))) {
       return notSent(
@@ -102,7 +102,7 @@ export const mailSend = defineTool<Mail>({
         "the message would not come out as it was approved, since this version writes it otherwise. Ask for it again.",
       );
     }
-    const attachments = await readAttachments(context.read, workspaceId, mail.attachments ?? []);
+    const attachments = await readAttachments(context, mail.attachments ?? []);
     if (attachments.kind === "unusable") return notSent("attachment_unusable", `${attachments.problem}.`);
     return await withSettings(context, async (settings) => {
       const messageId = messageIdOf(idempotencyKey, settings.from);

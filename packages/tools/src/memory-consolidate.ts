@@ -16,9 +16,9 @@ export const memoryConsolidate = defineTool<z.infer<typeof schema>>({
   risk: "low",
   needsApproval: false,
   effect: "transactional",
-  async execute(_args, { tx, workspaceId, runId }) {
+  async execute(_args, { tx, workspaceId, userId, runId }) {
     const { closed } = await consolidateMemory(tx, { workspaceId, consolidatedBy: `run:${runId}` });
-    const open = await listProposals(tx, { workspaceId, status: "proposed", limit: mostShown });
+    const open = await listProposals(tx, { workspaceId, userId, status: "proposed", limit: mostShown });
     const lines = open.slice(0, mostShown).map(({ id, kind, text }) => `- ${id} [${kind}] ${text}`);
     const left = open.length > mostShown ? `more than ${mostShown}; the oldest are shown` : String(open.length);
     const said = `${closed} ${closed === 1 ? "duplicate was" : "duplicates were"} closed. Open: ${left}.`;

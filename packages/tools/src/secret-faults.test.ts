@@ -9,7 +9,9 @@ const faultsOf = (capability: string, value: unknown) =>
 
 test("a secret that its tool can use has no faults", () => {
   expect(faultsOf("mail.send", smtp)).toEqual([]);
-  expect(faultsOf("mail.send", { ...smtp, secure: false, user: "agent", pass: "swordfish", imapHost: "mail" })).toEqual([]);
+  expect(faultsOf("mail.send", { ...smtp, secure: false, user: "agent", pass: "swordfish", imapHost: "mail" })).toEqual(
+    [],
+  );
   expect(faultsOf("llm.anthropic", "sk-ant-0123456789")).toEqual([]);
   expect(faultsOf("calendar.read", { url: "https://cal.example.org/", user: "agent", pass: "swordfish" })).toEqual([]);
   expect(faultsOf("mail.read", { host: "imap.example.org", user: "a", pass: "swordfish" })).toEqual([]);
@@ -34,7 +36,9 @@ test("each field that is missing or unfit is named with what is expected, and wi
     "host: is missing; expected a host's name or address, as text",
     "from: is missing; expected a plain address such as agent@example.org",
   ]);
-  expect(faultsOf("mail.send", { ...smtp, user: "agent" })).toEqual(["pass (needed with user): expected both or neither"]);
+  expect(faultsOf("mail.send", { ...smtp, user: "agent" })).toEqual([
+    "pass (needed with user): expected both or neither",
+  ]);
   expect(faultsOf("mail.read", { host: "imap", port: 70_000, secure: "yes", user: "", pass: "swordfish" })).toEqual([
     "user: expected text that is not empty",
     "port: expected a whole number from 1 to 65535",

@@ -19,7 +19,9 @@ export function findSecretFaults(capability: string, value: string): SecretFault
   const fields = capability === "mail.send" ? smtpFields : known.fields;
   if (fields === undefined) {
     if (/^[\x21-\x7e]+$/.test(value)) return [];
-    return [whole("expected the key as it is: one word of printable ASCII, without spaces, quotes or a name before it")];
+    return [
+      whole("expected the key as it is: one word of printable ASCII, without spaces, quotes or a name before it"),
+    ];
   }
   const given = readObject(value);
   const optional = fields.optional.length === 0 ? "" : `, and optionally ${fields.optional.join(", ")}`;

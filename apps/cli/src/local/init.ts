@@ -17,7 +17,7 @@ export interface InitOptions {
   readonly email?: string;
 }
 
-export interface MadeWorkspace {
+interface MadeWorkspace {
   readonly workspaceId: string;
   readonly userId: string;
   /** In this answer and nowhere else. */
@@ -42,7 +42,7 @@ export async function initWorkspace(cli: Cli, options: InitOptions): Promise<voi
  * Afterwards the workspace is there with one administrator and one token that may decide, and the audit says so; or
  * nothing is. Throws CliError `conflict` where a workspace has the name.
  */
-export async function makeWorkspace(sql: Sql, asked: InitOptions): Promise<MadeWorkspace> {
+async function makeWorkspace(sql: Sql, asked: InitOptions): Promise<MadeWorkspace> {
   return await transaction(sql, async (tx) => await makeIn(tx, asked));
 }
 

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { ask, type Client } from "../client.ts";
 import { CliError } from "../exit.ts";
@@ -12,11 +12,24 @@ export interface ImportReport {
   readonly counts: Readonly<Record<"imported" | "updated" | "unchanged" | "conflict" | "skipped", number>>;
   readonly nodeCount: number;
   readonly notes: readonly { readonly path: string; readonly outcome: string; readonly note: string }[];
+  /** Files that were changed where their page was changed too: the first nodes, as each side has them. */
+  readonly conflicts: readonly {
+    readonly path: string;
+    readonly pageId: string;
+    readonly clashes: readonly {
+      readonly nodeId: string;
+      readonly page: string | null;
+      readonly file: string | null;
+    }[];
+  }[];
+  /** Entries that are no Markdown, or are hidden or links: they were not looked at. */
+  readonly others: readonly string[];
 }
 
 /**
  * Sends every Markdown file below `folder` to the server, a request's worth at a time; `tell` is told how far it is.
- * Hidden entries and links are left out. Importing again goes on where it stopped.
+ * Hidden entries and links are left out, and so are files of other kinds. Importing again goes on where it stopped. Throws
+ * CliError where there is no such folder.
  */
 export async function importFiles(
   client: Client,
@@ -24,9 +37,10 @@ export async function importFiles(
   dir: string,
   tell: (done: number, all: number) => void,
 ): Promise<ImportReport> {
-  const paths = await findMarkdown(folder);
+  const { paths, others } = await findMarkdown(folder);
   const counts = { imported: 0, updated: 0, unchanged: 0, conflict: 0, skipped: 0 };
   const notes: { path: string; outcome: string; note: string }[] = [];
+  const conflicts: ImportReport["conflicts"][number][] = [];
   let nodeCount = 0;
   let done = 0;
   let batch: { path: string; text: string }[] = [];
@@ -39,6 +53,8 @@ export async function importFiles(
       counts[file.outcome] += 1;
       nodeCount += file.nodeCount;
       for (const note of file.notes) notes.push({ path: file.path, outcome: file.outcome, note });
+      if (file.outcome === "conflict")
+        conflicts.push({ path: file.path, pageId: file.pageId ?? "", clashes: file.clashes ?? [] });
     }
     done += batch.length;
     tell(done, paths.length);
@@ -64,7 +80,7 @@ export async function importFiles(
     }
   }
   await send();
-  return { counts, nodeCount, notes };
+  return { counts, nodeCount, notes, conflicts, others };
 }
 
 /** Writes the pages of `dir` below `folder` as files, a request's worth at a time; answers how many. */
@@ -99,13 +115,32 @@ export async function exportFiles(client: Client, folder: string, dir: string): 
   return count;
 }
 
-async function findMarkdown(folder: string): Promise<string[]> {
+async function findMarkdown(folder: string): Promise<{ paths: string[]; others: string[] }> {
+  const kind = await stat(folder).then(
+    (found) => (found.isDirectory() ? "folder" : "file"),
+    () => "nothing",
+  );
+  if (kind !== "folder") {
+    throw new CliError(
+      "usage",
+      kind === "file"
+        ? `${folder} is a file, and what is imported is a folder of Markdown files: ./countersign kb import ${dirname(folder)}`
+        : `${folder} is no folder that can be read. Nothing was imported.`,
+    );
+  }
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  return entries
-    .filter((entry) => /\.md$/i.test(entry.name) && entry.isFile())
-    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join("/"))
-    .filter((path) => !path.split("/").some((part) => part.startsWith(".")))
-    .toSorted();
+  const paths: string[] = [];
+  const others: string[] = [];
+  for (const entry of entries) {
+    if (entry.isDirectory()) continue;
+    const path = relative(folder, join(entry.parentPath, entry.name)).split(sep).join("/");
+    // Of a repository's own files nobody expects pages.
+    if (path.split("/").includes(".git")) continue;
+    const isHidden = path.split("/").some((part) => part.startsWith("."));
+    const isMarkdown = /\.md$/i.test(entry.name) && entry.isFile() && !isHidden;
+    (isMarkdown ? paths : others).push(path);
+  }
+  return { paths: paths.toSorted(), others: others.toSorted() };
 }
 
 function decodeText(bytes: Buffer): string | undefined {

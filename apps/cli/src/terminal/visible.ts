@@ -25,5 +25,5 @@ export function visibleLines(text: string): string[] {
 
 /** The marks of `makeVisible` in a line, painted. */
 export function paintMarks(line: string, paint: (text: string) => string): string {
-  return line.replaceAll(/⟨[^⟩]*⟩/gu, paint);
+  return line.replaceAll(/⟨[^⟨⟩]*⟩/gu, paint);
 }

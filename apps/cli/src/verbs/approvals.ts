@@ -4,6 +4,7 @@ import { ask, type Task } from "../client.ts";
 import { CliError } from "../exit.ts";
 import { shortId } from "../find-id.ts";
 import { findTask } from "../find-task.ts";
+import { findPersonId } from "../find-user.ts";
 import { showReceipt } from "../show/receipt.ts";
 import { momentOf } from "../show/words.ts";
 import { addVerb, type Cli } from "../verb.ts";
@@ -37,12 +38,14 @@ export function addApprovalVerbs(tasks: Command): void {
 
   addVerb<{ for: number; task?: string }>(tasks, {
     usage: "delegate <user>",
-    summary: "Let somebody decide on your say for a time, where the definitions allow it; <user> is an id",
+    summary:
+      "Let somebody decide on your say for a time, where the definitions allow it; <user> is a name or an id, as people ls shows them",
     options: (command) =>
       command
         .requiredOption("--for <duration>", "for how long, such as 4h or 2d", readDuration)
         .option("--task <task>", "for the approval of this card alone"),
-    async run(cli, [to = ""], { for: ms, task }) {
+    async run(cli, [given = ""], { for: ms, task }) {
+      const to = await findPersonId(cli.client, given);
       const approvalId = task === undefined ? {} : { approvalId: (await approvalOf(cli, task)).id };
       const until = new Date(Date.now() + ms).toISOString();
       const made = await ask(cli.client.v1.delegations.$post({ json: { to, until, ...approvalId } }));

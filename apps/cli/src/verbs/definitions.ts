@@ -25,6 +25,7 @@ export function addDefinitionVerbs(program: Command): void {
 
   addVerb(definitions, {
     usage: "ls",
+    isDefault: true,
     summary: "The definitions in their current version",
     async run(cli) {
       const found = await readEveryPage(async (query) => {
@@ -103,7 +104,10 @@ async function applySpec(cli: Cli, spec: Spec, { yes, dryRun }: ApplyOptions): P
   else cli.print([`${cli.terminal.style.green("✔")} ${makeVisible(applied.name)} is in version ${applied.version}.`]);
 }
 
-function showDifference({ name, version, outcome, changes, capabilities }: Applied, { terminal }: Cli): string[] {
+function showDifference(
+  { name, version, outcome, changes, capabilities, warnings }: Applied,
+  { terminal }: Cli,
+): string[] {
   const { style } = terminal;
   const title = { created: "is new", changed: `would be version ${version}`, unchanged: "is unchanged" }[outcome];
   return [
@@ -116,5 +120,6 @@ function showDifference({ name, version, outcome, changes, capabilities }: Appli
       style.bold(`  ! its runs may reach ${makeVisible(capability)} from now on`),
     ),
     ...capabilities.lost.map((capability) => `  its runs may not reach ${makeVisible(capability)} any more`),
+    ...warnings.map((warning) => style.yellow(`  ! ${makeVisible(warning)}`)),
   ];
 }

@@ -20,6 +20,7 @@ export function addFileVerbs(program: Command): void {
 
   addVerb<{ page?: string; limit: number }>(files, {
     usage: "ls",
+    isDefault: true,
     summary: "What is stored, newest first",
     options: (command) =>
       command

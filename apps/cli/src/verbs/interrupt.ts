@@ -9,8 +9,11 @@ export interface Interrupt {
   dispose(): void;
 }
 
-/** Turns Ctrl-C, SIGTERM and a time limit into an abort, so that a verb that waits can leave its terminal in order. */
-export function onInterrupt(timeoutSeconds: number | undefined): Interrupt {
+/**
+ * Turns Ctrl-C, SIGTERM and a time limit into an abort, so that a verb that waits can leave its terminal in order.
+ * `whatStands` says, in whole sentences, how things are once the time was up.
+ */
+export function onInterrupt(timeoutSeconds: number | undefined, whatStands: string): Interrupt {
   const interrupted = new AbortController();
   const timedOut = new AbortController();
   const interrupt = (): void => interrupted.abort();
@@ -21,10 +24,7 @@ export function onInterrupt(timeoutSeconds: number | undefined): Interrupt {
     signal: AbortSignal.any([interrupted.signal, timedOut.signal]),
     check() {
       if (!timedOut.signal.aborted) return;
-      throw new CliError(
-        "timeout",
-        `It had not come to an end after ${timeoutSeconds} s. It goes on; nothing was changed.`,
-      );
+      throw new CliError("timeout", `The time of ${timeoutSeconds} s is up. ${whatStands}`);
     },
     dispose() {
       clearTimeout(timer);

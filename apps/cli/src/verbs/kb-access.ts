@@ -35,7 +35,7 @@ export function addAccessVerbs(kb: Command): void {
       const place = await readPlace(cli.client, options);
       const rules = (await listRules(cli.client)).filter(
         (rule) =>
-          (place.dir === undefined || rule.dir === place.dir) &&
+          (place.dir === undefined || isSameDir(rule.dir, place.dir)) &&
           (place.pageId === undefined || rule.pageId === place.pageId) &&
           (place.userId === undefined || rule.user?.id === place.userId),
       );
@@ -77,7 +77,7 @@ export function addAccessVerbs(kb: Command): void {
       const place = requirePlace(await readPlace(cli.client, options));
       const found = (await listRules(cli.client)).find(
         (rule) =>
-          rule.dir === (place.dir ?? null) &&
+          (place.dir === undefined ? rule.dir === null : isSameDir(rule.dir, place.dir)) &&
           rule.pageId === (place.pageId ?? null) &&
           (rule.user?.id ?? null) === (place.userId ?? null),
       );
@@ -108,6 +108,16 @@ async function readPlace(client: Client, { dir, page, user }: PlaceOptions): Pro
     ...(page === undefined ? {} : { pageId: await findPageId(client, page) }),
     ...(user === undefined ? {} : { userId: await findUserId(client, user) }),
   };
+}
+
+/** A rule bears one spelling of its directory and holds for all of them. */
+function isSameDir(ruled: string | null, asked: string): boolean {
+  const fold = (dir: string): string =>
+    dir
+      .normalize("NFKC")
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{M}\p{N}/]+/gu, "-");
+  return ruled !== null && fold(ruled) === fold(asked);
 }
 
 function requirePlace(place: Place): Place {

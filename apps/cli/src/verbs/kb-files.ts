@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { cloneRepository, commitAll, pushCommits } from "../local/git.ts";
+import { CliError } from "../exit.ts";
 import { exportFiles, importFiles, type ImportReport } from "../local/page-files.ts";
 import { makeVisible } from "../terminal/visible.ts";
 import { addVerb, type Cli } from "../verb.ts";
@@ -48,6 +49,7 @@ export function addPageFileVerbs(kb: Command): void {
       const { style } = cli.terminal;
       if (git !== true) {
         const count = await exportFiles(cli.client, target, dir);
+        requirePages(count, dir);
         if (cli.isJson) return cli.printJson({ files: count });
         return cli.print([
           `${style.green("✔")} ${count} ${count === 1 ? "file is" : "files are"} written to ${makeVisible(target)}.`,
@@ -55,6 +57,7 @@ export function addPageFileVerbs(kb: Command): void {
       }
       const done = await withClone(target, branch, async (folder) => {
         const files = await exportFiles(cli.client, folder, dir);
+        requirePages(files, dir);
         const isCommitted = await commitAll(folder, message);
         if (isCommitted) await pushCommits(folder);
         return { files, isCommitted };
@@ -86,14 +89,45 @@ async function withClone<R>(
   }
 }
 
-function tellReport(cli: Cli, { counts, nodeCount, notes }: ImportReport): void {
+/** A directory that was misspelt must not look like a knowledge base that was taken elsewhere. */
+function requirePages(count: number, dir: string): void {
+  if (count > 0) return;
+  const where = dir === "" ? "the knowledge base" : `the directory ${JSON.stringify(dir)}`;
+  const what =
+    dir === "" ? "" : " Without --dir all pages are written; ./countersign kb search <words> shows where pages lie.";
+  throw new CliError("error", `There is no page in ${where} that you may read, so nothing was written.${what}`);
+}
+
+function tellReport(cli: Cli, { counts, nodeCount, notes, conflicts, others }: ImportReport): void {
   const { style } = cli.terminal;
   for (const { path, outcome, note } of notes) {
     const line = `${makeVisible(path)}: ${makeVisible(note)}`;
     cli.print([outcome === "skipped" || outcome === "conflict" ? style.red(`${outcome}  ${line}`) : style.dim(line)]);
   }
+  for (const { path, pageId, clashes } of conflicts) {
+    cli.print([
+      ...clashes.flatMap((clash) => [
+        `  ${style.dim("the page has")} ${sideText(clash.page)}`,
+        `  ${style.dim("the file has")} ${sideText(clash.file)}`,
+      ]),
+      `  Let both say the same: see the page with ./countersign kb read ${pageId}, change ${makeVisible(path)} or the page, then import again.`,
+    ]);
+  }
   const { imported, updated, unchanged, conflict, skipped } = counts;
   cli.print([
-    `${imported} pages new, ${updated} changed, ${unchanged} as they were, with ${nodeCount} nodes; ${conflict} in conflict, ${skipped} left out.`,
+    `${imported} pages new, ${updated} changed, ${unchanged} as they were, with ${nodeCount} nodes; ${conflict} in conflict, ${skipped + others.length} left out.`,
+    ...(others.length === 0 ? [] : [style.dim(`Not Markdown, hidden or a link: ${listed(others)}`)]),
   ]);
+}
+
+function sideText(text: string | null): string {
+  return text === null ? "(removed)" : makeVisible(text.replaceAll(/\s*\n\s*/g, " ⏎ "));
+}
+
+/** How many of the files that were left out are named. */
+const mostNamed = 10;
+
+function listed(paths: readonly string[]): string {
+  const more = paths.length - mostNamed;
+  return `${paths.slice(0, mostNamed).map(makeVisible).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }

@@ -15,6 +15,7 @@ export function addMemoryVerbs(program: Command): void {
 
   addVerb<{ status: string; limit: number }>(memory, {
     usage: "ls",
+    isDefault: true,
     summary: "What is proposed, oldest first",
     options: (command) =>
       command

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { ask } from "../client.ts";
+import { CliError } from "../exit.ts";
 import { findListedId, shortId } from "../find-id.ts";
 import { layTable } from "../terminal/table.ts";
 import { absoluteTime, relativeTime } from "../terminal/time.ts";
@@ -12,6 +13,7 @@ export function addReminderVerbs(program: Command): void {
 
   addVerb<{ limit: number }>(reminders, {
     usage: "ls",
+    isDefault: true,
     summary: "What waits for its time, the next first",
     options: (command) => command.option("--limit <count>", "how many", wholeNumber(1, 200), 50),
     async run(cli, _args, { limit }) {
@@ -31,11 +33,16 @@ export function addReminderVerbs(program: Command): void {
 
   addVerb(reminders, {
     usage: "add <time> <text>",
-    summary: "Set a reminder, for a time with its offset such as 2026-01-31T09:00:00+01:00",
+    summary:
+      "Set a reminder, for a time with its offset such as 2026-01-31T09:00:00+01:00; a time that has passed is due at once",
     async run(cli, [dueAt = "", text = ""]) {
+      requireMoment(dueAt);
       const set = await ask(cli.client.v1.reminders.$post({ header: {}, json: { dueAt, text } }));
-      if (cli.isJson) cli.printJson(set);
-      else cli.print([`${cli.terminal.style.green("✔")} ${shortId(set.id)} is set for ${absoluteTime(set.dueAt)}.`]);
+      if (cli.isJson) return cli.printJson(set);
+      const isPast = new Date(set.dueAt).getTime() <= Date.now();
+      cli.print([
+        `${cli.terminal.style.green("✔")} ${shortId(set.id)} is set for ${absoluteTime(set.dueAt)}.${isPast ? " That has passed, so it is due at once." : ""}`,
+      ]);
     },
   });
 
@@ -52,4 +59,15 @@ export function addReminderVerbs(program: Command): void {
       else cli.print([`${cli.terminal.style.green("✔")} canceled: ${makeVisible(canceled.text)}`]);
     },
   });
+}
+
+/** The form alone; what is no day of the calendar is for the server to refuse. */
+function requireMoment(text: string): void {
+  if (/^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/.test(text)) return;
+  const isWithoutOffset = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?$/.test(text);
+  const what = isWithoutOffset ? ", which does not say in which zone" : "";
+  throw new CliError(
+    "usage",
+    `<time> is ${JSON.stringify(text)}${what}; expected a day and a time with its offset, such as 2026-01-31T09:00:00+01:00, or ending in Z for UTC. No reminder was set.`,
+  );
 }

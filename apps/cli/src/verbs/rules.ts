@@ -40,6 +40,7 @@ export function addRuleVerbs(program: Command): void {
 
   addVerb<ScopeOptions>(rules, {
     usage: "ls",
+    isDefault: true,
     summary: "What a scope says: its rules, those that decisions left there, its dial; the workspace unless named",
     options: withScope,
     async run(cli, _args, options) {
@@ -70,6 +71,9 @@ export function addRuleVerbs(program: Command): void {
       const words = { written: `is ${mode}`, cleared: "is inherited", unchanged: "stands as it was" };
       cli.print([
         `${makeVisible(target)} ${words[said?.outcome ?? "unchanged"]} in this ${scope}.${told(said?.waiting ?? 0)}`,
+        ...(said?.outdone === undefined
+          ? []
+          : [outdoneText(said.outdone, cli), ...howToExplain(change.target, options)]),
       ]);
     },
   });
@@ -227,12 +231,38 @@ function readFile(file: string): string {
   }
 }
 
-function showDifference({ scope, changes }: Applied, { terminal: { style } }: Cli): string[] {
+function showDifference({ scope, changes }: Applied, { terminal }: Cli): string[] {
+  const { style } = terminal;
   if (changes.length === 0) return [`This ${scope} says so already.`];
-  return changes.flatMap(({ path, before, after }) => [
+  return changes.flatMap(({ path, before, after, outdone }) => [
     ...(before === undefined ? [] : [style.red(`  - ${makeVisible(path)}: ${makeVisible(JSON.stringify(before))}`)]),
     ...(after === undefined ? [] : [style.green(`  + ${makeVisible(path)}: ${makeVisible(JSON.stringify(after))}`)]),
+    ...(outdone === undefined ? [] : [`    ${outdoneText(outdone, { terminal })}`]),
   ]);
+}
+
+type Outdone = NonNullable<Applied["changes"][number]["outdone"]>;
+
+const layers = { app: "installation", workspace: "workspace", definition: "definition", run: "run" } as const;
+const fates = { allow: "runs unasked", ask: "still asks", deny: "is still denied" } as const;
+
+/** That a rule stands and changes nothing, and what holds instead. */
+function outdoneText(
+  { verdict, reason, layer, ruleId }: Outdone,
+  { terminal: { style } }: Pick<Cli, "terminal">,
+): string {
+  const where = layer === null ? "" : `, since the ${layers[layer]} says so`;
+  const rule = ruleId === null ? "" : `, rule ${shortId(ruleId)}`;
+  return style.yellow(
+    `! It has no effect now: every such call ${fates[verdict]}${where} (${makeVisible(reason)}${rule}).`,
+  );
+}
+
+function howToExplain(target: Target, { run, definition }: ScopeOptions): string[] {
+  if (target.kind !== "tool") return [];
+  const scope =
+    run !== undefined ? ` --run ${run}` : definition !== undefined ? ` --definition ${JSON.stringify(definition)}` : "";
+  return [`  ./countersign explain --tool ${makeVisible(target.name)}${scope} --args <json> shows why.`];
 }
 
 function showLayer(

@@ -48,6 +48,7 @@ export function addRunVerbs(program: Command): void {
 
   addVerb<{ status?: RunStatus; limit: number }>(runs, {
     usage: "ls",
+    isDefault: true,
     summary: "The newest runs",
     options: (command) =>
       command

@@ -16,6 +16,7 @@ export function addSecretVerbs(program: Command): void {
 
   addVerb(secrets, {
     usage: "ls",
+    isDefault: true,
     summary: "What is stored, by name; values are shown nowhere",
     async run(cli) {
       const found = await listSecrets(cli.client);

@@ -17,6 +17,7 @@ export function addTaskVerbs(program: Command): void {
 
   addVerb<{ status: TaskStatus; section?: string; limit: number }>(tasks, {
     usage: "ls",
+    isDefault: true,
     summary: "What is open, oldest first",
     options: (command) =>
       command

@@ -23,6 +23,7 @@ export function addTokenVerbs(program: Command): void {
 
   addVerb(tokens, {
     usage: "ls",
+    isDefault: true,
     summary: "Your tokens, or as an administrator everybody's; never their values",
     async run(cli) {
       const found = await listTokens(cli.client);

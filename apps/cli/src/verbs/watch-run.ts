@@ -1,6 +1,7 @@
 import { ask, type Call, type LogLine, type Run, type RunTree } from "../client.ts";
 import { askUntilReached, followEvents, type FollowOptions, type StreamEvent } from "../events.ts";
 import { CliError } from "../exit.ts";
+import { shortId } from "../find-id.ts";
 import { openCards, showLogLine, showWaiting } from "../show/log-line.ts";
 import { statusOf } from "../show/words.ts";
 import { createLive } from "../terminal/live.ts";
@@ -25,7 +26,10 @@ export async function watchRun(cli: Cli, id: string, timeoutSeconds: number | un
   const { client, terminal } = cli;
   const { style } = terminal;
   const live = createLive(terminal);
-  const interrupt = onInterrupt(timeoutSeconds);
+  const interrupt = onInterrupt(
+    timeoutSeconds,
+    `The run ${shortId(id)} has not ended, and goes on. Follow it with ./countersign runs watch ${shortId(id)}, end it with ./countersign runs cancel ${shortId(id)}.`,
+  );
   const { signal } = interrupt;
   const shownCards = new Set<string>();
   let standing: Standing | undefined;

@@ -235,11 +235,27 @@ test("AZ57: under `forbid` who started the run is told that another has to decid
   const asked = await givenMail(sql, world, { startedBy: world.approver });
   const refused = await sendDecision(server, world.tokens.approver, asked, { answer: "approve" });
   expect(refused).toMatchObject({ status: 403, body: { code: "not_an_approver" } });
-  expect(refused.body.detail).toContain("started the run themselves");
+  expect(refused.body.detail).toContain("started this run");
+  expect(refused.body.detail).toContain("Somebody else has to decide: whoever is approver, whoever is admin.");
   expect((await sendDecision(server, world.tokens.otherApprover, asked, { answer: "approve" })).status).toBe(200);
   const [audit] =
     await sql`select details ->> 'outcome' as outcome from audit where subject = ${asked.approvalId} order by id limit 1`;
   expect(audit).toEqual({ outcome: "forbidden" });
+});
+
+test("who is not among the approvers is told so, and which roles and people are", async () => {
+  const world = await givenPeople(sql);
+  await setApprovers(sql, world, { roles: ["admin"], users: [world.otherApprover], selfApproval: "forbid" });
+  const asked = await givenMail(sql, world, { startedBy: world.operator });
+  for (const [who, told] of [
+    ["approver", "Abe Approver (approver) is not among them"],
+    ["operator", "Olga Operator (operator) is not among them"],
+  ] as const) {
+    const refused = await sendDecision(server, world.tokens[who], asked, { answer: "approve" });
+    expect(refused).toMatchObject({ status: 403, body: { code: "not_an_approver" } });
+    expect(refused.body.detail).toContain(told);
+    expect(refused.body.detail).toContain("Ask one of them: whoever is admin, Ann Approver.");
+  }
 });
 
 test("an approver who lost the role between vote and decision counts no more, and the card still waits", async () => {

@@ -2,7 +2,7 @@ import type { Queryable } from "@countersign/db/connect.ts";
 import { storeBlob } from "@countersign/engine/blobs.ts";
 import { type Capture, listCaptures, putCapture, readCapture } from "@countersign/ops/captures.ts";
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
-import { requireRole } from "../auth.ts";
+import { type Actor, requireRole } from "../auth.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
 import { decodeCursor, pageOf } from "../cursor.ts";
 import { transactOnce } from "../idempotency.ts";
@@ -49,26 +49,26 @@ export function createCaptureRoutes(deps: ServerDependencies) {
         const hash = await storeBlob(tx, workspaceId, Buffer.from(markdown, "utf8"), "text/markdown; charset=utf-8");
         const put = await putCapture(tx, { workspaceId, userId, hash, title: title.trim(), ...asked });
         if (put.kind === "refused") throw invalidField("json", put.reason);
-        return await findCapture(tx, workspaceId, put.id);
+        return await findCapture(tx, actor, put.id);
       });
       return c.json(captured, 200);
     })
     .openapi(list, async (c) => {
-      const { workspaceId } = c.get("actor");
+      const { workspaceId, userId } = c.get("actor");
       const { cursor, limit } = c.req.valid("query");
       const cursorId = decodeCursor("captures", cursor);
-      const read = await listCaptures(sql, { workspaceId, cursorId, limit });
+      const read = await listCaptures(sql, { workspaceId, userId, cursorId, limit });
       const { rows, nextCursor } = pageOf(c, "captures", read, limit);
       return c.json({ captures: await show(sql, workspaceId, rows), nextCursor }, 200);
     })
     .openapi(get, async (c) => {
-      return c.json(await findCapture(sql, c.get("actor").workspaceId, c.req.valid("param").id), 200);
+      return c.json(await findCapture(sql, c.get("actor"), c.req.valid("param").id), 200);
     });
 }
 
-async function findCapture(sql: Queryable, workspaceId: string, id: string): Promise<ShownCapture> {
-  const capture = await readCapture(sql, workspaceId, id);
-  const [shown] = capture === undefined ? [] : await show(sql, workspaceId, [capture]);
+async function findCapture(sql: Queryable, actor: Actor, id: string): Promise<ShownCapture> {
+  const capture = await readCapture(sql, actor, id);
+  const [shown] = capture === undefined ? [] : await show(sql, actor.workspaceId, [capture]);
   if (shown !== undefined) return shown;
   throw new Problem("not_found", `There is no capture ${id} in this workspace. GET /v1/captures lists them.`);
 }

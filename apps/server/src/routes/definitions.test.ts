@@ -192,3 +192,20 @@ test("a token without the right to decide cannot take away what a definition say
   const strict = { ...plain, name: "tighter", approvalPolicy: "all", dial: "none" };
   expect(await post(token, path, strict, { "if-match": '"1"' })).toMatchObject({ status: 200 });
 });
+
+test("a definition that asks for more approvers than there are is taken, and says so before and after", async () => {
+  const { tokens } = await givenPeople(sql);
+  const plain = { name: "strict", model: "scripted", toolset: ["mail.send"] };
+  const warned = [expect.stringMatching(/^4 people have to approve, and in this workspace only 3 could: /)];
+  const many = { ...plain, approvers: { quorum: 4 } };
+  const planned = await post(tokens.admin, "/v1/definitions?dryRun=true", many);
+  expect(planned).toMatchObject({ status: 200, body: { outcome: "created", warnings: warned } });
+  const made = await post(tokens.admin, "/v1/definitions", many);
+  expect(made).toMatchObject({ status: 200, body: { outcome: "created", warnings: warned } });
+  const path = `/v1/definitions/${String(made.body["id"])}/versions`;
+  const forbid = { ...plain, approvers: { quorum: 3, selfApproval: "forbid" } };
+  const next = await post(tokens.admin, path, forbid, { "if-match": '"1"' });
+  expect(next.body["warnings"]).toEqual([expect.stringContaining("whoever starts a run may not")]);
+  const fine = await post(tokens.admin, path, { ...plain, approvers: { quorum: 3 } }, { "if-match": '"2"' });
+  expect(fine.body["warnings"]).toEqual([]);
+});

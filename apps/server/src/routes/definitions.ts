@@ -116,7 +116,8 @@ export function createDefinitionRoutes(deps: ServerDependencies) {
       const current = await findDefinition(sql, actor, id);
       requireRole(actor, "admin", "Changing a definition");
       const spec = readSpec(c.req.valid("json").spec, tools);
-      if (c.req.valid("query").dryRun === "true") return c.json(planVersion(current, spec, tools), 200);
+      if (c.req.valid("query").dryRun === "true")
+        return c.json(await planVersion(sql, actor, current, spec, tools), 200);
       const ifMatch = c.req.valid("header")["if-match"];
       if (ifMatch === undefined) {
         throw new Problem(

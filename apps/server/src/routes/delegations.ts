@@ -7,7 +7,8 @@ import { type Actor, hasRole, requireRole, wayOf } from "../auth.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
 import { decodeCursor, pageOf } from "../cursor.ts";
 import { once } from "../idempotency.ts";
-import { isWithinRole, noApproval, notAnApprover } from "../prepare-decision.ts";
+import { notAnApprover } from "../not-an-approver.ts";
+import { isWithinRole, noApproval } from "../prepare-decision.ts";
 import { invalidField, Problem } from "../problem.ts";
 import { listDelegations, readDelegation } from "../queries/delegations.ts";
 import { readUser } from "../queries/people.ts";
@@ -87,7 +88,7 @@ async function handOver(sql: Queryable, actor: Actor, asked: z.infer<typeof newD
     );
   }
   const { to, approvalId } = asked;
-  if (actor.via !== undefined && !(await mayHandOver(sql, actor, approvalId))) throw notAnApprover(actor);
+  if (actor.via !== undefined && !(await mayHandOver(sql, actor, approvalId))) throw await notAnApprover(sql, actor);
   const id = newId();
   const until = new Date(asked.until);
   const outcome = await delegateSay(sql, {
@@ -109,7 +110,7 @@ async function handOver(sql: Queryable, actor: Actor, asked: z.infer<typeof newD
     case "over_already":
       throw invalidField("json.until", "has passed; name a later moment");
     case "forbidden":
-      throw notAnApprover(actor);
+      throw await notAnApprover(sql, actor);
     case "not_found":
       throw noApproval(approvalId ?? "");
     case "not_delegable":

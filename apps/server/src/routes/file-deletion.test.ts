@@ -189,7 +189,7 @@ test("of a deletion and the same content coming again, both happen one after the
     remove(world.tokens.admin, file.id),
   ]);
   expect(answers[1].status).toBe(200);
-  expect([answers[0].status, answers[2].status].toSorted()).toEqual([200, 404]);
+  expect(new Set([answers[0].status, answers[2].status])).toEqual(new Set([200, 404]));
   expect(await countRows(world)).toEqual({ files: 1, blobs: 1, chunks: 1 });
 });
 
@@ -249,6 +249,6 @@ test("of two that both would just fit, one does", async () => {
   const answers = await Promise.all(
     [randomBytes(100), randomBytes(100)].map((bytes) => put(world.tokens.operator, bytes)),
   );
-  expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 413]);
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 413]));
   expect(await countRows(world)).toEqual({ files: 1, blobs: 1, chunks: 1 });
 });

@@ -1,6 +1,6 @@
 import { transaction } from "@countersign/db/transaction.ts";
-import { lookupPage } from "@countersign/kb/lookup.ts";
-import { listFiles, readFile, type StoredFile } from "@countersign/ops/files.ts";
+import { type Need, visiblePages, writablePages } from "@countersign/kb/scope.ts";
+import { listFiles, readVisibleFile, type StoredFile } from "@countersign/ops/files.ts";
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { answerContent } from "../answer-content.ts";
@@ -8,6 +8,7 @@ import { type Actor, requireRole } from "../auth.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
 import { decodeCursor, pageOf } from "../cursor.ts";
 import { removeFile } from "../delete-file.ts";
+import { mayNotChange, noPage, writerOf } from "../page-actor.ts";
 import { Problem } from "../problem.ts";
 import { readActors } from "../queries/actors.ts";
 import { answers, idParam, pageQuery, storableLine, uuid } from "../shapes/common.ts";
@@ -75,23 +76,22 @@ export function isUpload(c: Pick<Context, "req">): boolean {
 
 /** Files: content that people and agents stored under names. */
 export function createFileRoutes({ sql, log, mostFileBytes = usualMostFileBytes }: ServerDependencies) {
-  /** Refuses with 404 where the actor sees no such page. */
-  async function requirePage({ workspaceId, userId }: Actor, pageId: string): Promise<void> {
-    const found = await transaction(
+  /** Refuses with 404 where the actor sees no such page, and with 403 where it is to be changed and may only be read. */
+  async function requirePage(actor: Actor, pageId: string, need: Need): Promise<void> {
+    const [page] = await transaction(
       sql,
-      (tx) => {
-        const reader = { tx, workspaceId, userId };
-        return lookupPage(reader, pageId);
-      },
+      (tx) => tx<{ mayWrite: boolean }[]>`
+        select id in (select id from ${writablePages(writerOf(actor, tx))} w) as "mayWrite"
+          from ${visiblePages(writerOf(actor, tx))} p where id = ${pageId}::uuid`,
       { isReadOnly: true },
     );
-    if (found.kind !== "found") throw new Problem("not_found", `There is no page ${pageId} in this workspace.`);
+    if (page === undefined) throw noPage(pageId);
+    if (need === "write" && !page.mayWrite) throw mayNotChange(pageId);
   }
 
   async function findFile(actor: Actor, id: string): Promise<StoredFile> {
-    const file = await readFile(sql, actor.workspaceId, id);
+    const file = await readVisibleFile(sql, actor, id);
     if (file === undefined) throw new Problem("not_found", `There is no file ${id} in this workspace.`);
-    if (file.pageId !== null) await requirePage(actor, file.pageId);
     return file;
   }
 
@@ -122,7 +122,7 @@ export function createFileRoutes({ sql, log, mostFileBytes = usualMostFileBytes 
       const actor = c.get("actor");
       requireRole(actor, "operator", "Storing a file");
       const { name, page: pageId } = c.req.valid("query");
-      if (pageId !== undefined) await requirePage(actor, pageId);
+      if (pageId !== undefined) await requirePage(actor, pageId, "write");
       const stored = await upload(
         sql,
         {
@@ -144,7 +144,7 @@ export function createFileRoutes({ sql, log, mostFileBytes = usualMostFileBytes 
       const { page: pageId, cursor, limit } = c.req.valid("query");
       const name = `files.${pageId ?? "all"}`;
       const cursorId = decodeCursor(name, cursor);
-      if (pageId !== undefined) await requirePage(actor, pageId);
+      if (pageId !== undefined) await requirePage(actor, pageId, "read");
       const read = await listFiles(sql, { workspaceId: actor.workspaceId, pageId, cursorId, limit });
       const { rows, nextCursor } = pageOf(c, name, read, limit);
       return c.json({ files: await show(actor, rows), nextCursor }, 200);

@@ -107,8 +107,10 @@ test("a page of that title elsewhere is not taken for the memory page's twin: on
 
 test("what the person may not write is refused, and the proposal stays open", async () => {
   const world = await givenPeople(sql);
-  await sql`insert into access_rules (id, workspace_id, dir, user_id, level, created_by)
-            values (${randomUUID()}, ${world.workspaceId}, 'memory', ${world.operator}, 'read', ${world.admin})`;
+  const rule = { dir: "memory", userId: world.operator, level: "read" };
+  expect(await send(server, world.tokens.admin, "PUT", "/v1/access-rules", { body: rule })).toMatchObject({
+    status: 200,
+  });
   const id = await propose(world, "one");
   expect(await settle(world.tokens.operator, id, "accept")).toMatchObject({
     status: 422,

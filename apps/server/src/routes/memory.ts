@@ -58,7 +58,7 @@ export function createMemoryRoutes(deps: ServerDependencies) {
   /** The proposal after `settle`; refuses where somebody else had settled it, or otherwise. */
   async function settle(tx: Tx, actor: Actor, id: string, status: "accepted" | "dismissed"): Promise<ShownProposal> {
     const { workspaceId, userId } = actor;
-    const proposal = await readProposal(tx, workspaceId, id, { isLocked: true });
+    const proposal = await readProposal(tx, actor, id, { isLocked: true });
     if (proposal === undefined) throw noProposal(id);
     requireDecider(actor);
     const settledBy = `user:${userId}`;
@@ -70,7 +70,7 @@ export function createMemoryRoutes(deps: ServerDependencies) {
     } else {
       await settleProposal(tx, { workspaceId, id, settledBy });
     }
-    const now = (await readProposal(tx, workspaceId, id)) ?? proposal;
+    const now = (await readProposal(tx, actor, id)) ?? proposal;
     const [shown] = await show(tx, workspaceId, [now]);
     if (shown !== undefined && now.status === status && now.settledBy === settledBy) return shown;
     throw new Problem(
@@ -90,11 +90,11 @@ export function createMemoryRoutes(deps: ServerDependencies) {
 
   return new OpenAPIHono<AppEnv>()
     .openapi(list, async (c) => {
-      const { workspaceId } = c.get("actor");
+      const { workspaceId, userId } = c.get("actor");
       const { status, cursor, limit } = c.req.valid("query");
       const name = `memory.${status}`;
       const cursorId = decodeCursor(name, cursor);
-      const read = await listProposals(sql, { workspaceId, status, cursorId, limit });
+      const read = await listProposals(sql, { workspaceId, userId, status, cursorId, limit });
       const { rows, nextCursor } = pageOf(c, name, read, limit);
       return c.json({ proposals: await show(sql, workspaceId, rows), nextCursor }, 200);
     })

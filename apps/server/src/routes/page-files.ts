@@ -26,6 +26,10 @@ const exportFiles = createRoute({
   responses: answers("A page of files", exportSchema),
 });
 
+/** Of a conflict that many are shown, with that much of each text. */
+const mostClashes = 20;
+const mostOfText = 500;
+
 /** Pages as files. */
 export function createPageFileRoutes(deps: ServerDependencies) {
   const { sql } = deps;
@@ -77,7 +81,17 @@ function showResult(result: ImportPageResult) {
     case "skipped":
       return { outcome: result.kind, pageId: null, nodeCount: 0, notes: [result.reason] };
     case "conflict":
-      return { outcome: result.kind, pageId: result.page.id, nodeCount: 0, notes: [result.reason] };
+      return {
+        outcome: result.kind,
+        pageId: result.page.id,
+        nodeCount: 0,
+        notes: [result.reason],
+        clashes: result.clashes.slice(0, mostClashes).map(({ nodeId, ours, theirs }) => ({
+          nodeId,
+          page: ours?.slice(0, mostOfText) ?? null,
+          file: theirs?.slice(0, mostOfText) ?? null,
+        })),
+      };
     default:
       return { outcome: result.kind, pageId: result.page.id, nodeCount: result.nodeCount, notes: [...result.warnings] };
   }

@@ -89,7 +89,11 @@ export function createSecretRoutes(deps: ServerDependencies) {
 }
 
 /** A secret that nothing can ever use is mostly a slip of the keyboard: it would be missed only after a person approved. */
-async function requireKnown({ sql, tools }: ServerDependencies, workspaceId: string, capability: string): Promise<void> {
+async function requireKnown(
+  { sql, tools }: ServerDependencies,
+  workspaceId: string,
+  capability: string,
+): Promise<void> {
   const known = new Set([
     ...recognised.map((one) => one.capability),
     ...[...tools.values()].flatMap(({ tool }) => tool.requires ?? []),
@@ -109,7 +113,10 @@ function requireFit(capability: string, value: string): void {
     "unfit_secret",
     `The value cannot be used for ${capability}, so nothing was stored. ${told.join("; ")}.`,
     {
-      errors: faults.map(({ field, message }) => ({ path: field === undefined ? "json.value" : `json.value.${field}`, message })),
+      errors: faults.map(({ field, message }) => ({
+        path: field === undefined ? "json.value" : `json.value.${field}`,
+        message,
+      })),
     },
   );
 }

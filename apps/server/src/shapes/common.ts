@@ -6,7 +6,7 @@ export const moment = z.date().openapi({ type: "string", format: "date-time" });
 
 /** A moment as a request gives it, with its zone, in the years that every part of the system knows. */
 export const instant = z.iso
-  .datetime({ offset: true })
+  .datetime({ offset: true, error: "expected a moment with its offset, such as 2026-01-31T09:00:00+01:00" })
   .refine((text) => /^(?:19[7-9]|2\d\d)\d-/.test(text), "expected a year from 1970 to 2999")
   .refine((text) => !Number.isNaN(Date.parse(text)), "is no moment of the calendar");
 

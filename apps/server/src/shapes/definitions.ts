@@ -48,6 +48,9 @@ export const appliedSchema = z
     capabilities: z
       .object({ gained: z.array(z.string()), lost: z.array(z.string()) })
       .openapi({ description: "What runs of it may reach, against before" }),
+    warnings: z.array(z.string()).openapi({
+      description: "What it may not work with as the workspace is now, such as too few people who could approve",
+    }),
   })
   .openapi("AppliedDefinition");
 

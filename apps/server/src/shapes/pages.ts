@@ -174,6 +174,13 @@ export const importedSchema = z
         pageId: z.string().nullable(),
         nodeCount: z.int(),
         notes: z.array(z.string()),
+        clashes: z
+          .array(z.object({ nodeId: z.string(), page: z.string().nullable(), file: z.string().nullable() }))
+          .optional()
+          .openapi({
+            description:
+              "Of a conflict, the first 20 nodes that both changed: their text here and in the file; null where removed",
+          }),
       }),
     ),
   })

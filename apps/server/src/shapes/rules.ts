@@ -99,6 +99,18 @@ const waiting = z.int().openapi({
   description: "Open approvals that it touches and that workers judge again; 1001 stands for more than 1,000",
 });
 
+export const outdoneSchema = z
+  .object({
+    verdict: z.enum(["allow", "ask", "deny"]),
+    reason: z.string().openapi({ description: "As the gate names it, such as `ask_locked@app`" }),
+    layer: scopeName.nullable().openapi({ description: "Where it is said; null where the tool itself says so" }),
+    ruleId: z.string().nullable(),
+  })
+  .openapi("Outdone", {
+    description:
+      "What every call of the target comes to whatever the rule says: it is stored, and has no effect now. Absent where it has",
+  });
+
 export const changedSchema = z
   .object({
     scope: scopeName,
@@ -110,8 +122,15 @@ export const changedSchema = z
         id: z.string().nullable(),
         version: z.int(),
         waiting,
-        before: z.unknown().optional().openapi({ description: "With dryRun=true: what is there; absent where nothing is" }),
-        after: z.unknown().optional().openapi({ description: "With dryRun=true: what would be there; absent where nothing" }),
+        outdone: outdoneSchema.optional(),
+        before: z
+          .unknown()
+          .optional()
+          .openapi({ description: "With dryRun=true: what is there; absent where nothing is" }),
+        after: z
+          .unknown()
+          .optional()
+          .openapi({ description: "With dryRun=true: what would be there; absent where nothing" }),
       }),
     ),
   })
@@ -137,6 +156,7 @@ export const appliedDocumentSchema = z
         path: z.string().openapi({ description: "Such as `tool:mail.send`, `dial` or `approvalPolicy`" }),
         before: z.unknown().openapi({ description: "Absent where nothing was there" }),
         after: z.unknown().openapi({ description: "Absent where nothing is left" }),
+        outdone: outdoneSchema.optional(),
       }),
     ),
     waiting,

@@ -46,50 +46,53 @@ export function Audit() {
         return (
           <>
             <AuditCheck />
-            <form
-              className="inline-fields"
-              onSubmit={(event) => {
-                event.preventDefault();
-                setSearch(action.trim() === "" ? {} : { action: action.trim() });
-              }}
-            >
-              <TextField label={names.action} value={action} onChange={setAction} isCode />
-              <button type="submit">{names.filter}</button>
-            </form>
-            {rows.length === 0 && <Empty title={asked === "" ? words.admin.none : names.filteredEmpty} />}
-            <table className="table rows-of-words">
-              <tbody>
-                {rows.map((row) => (
-                  <tr key={row.id}>
-                    <td>
-                      <code>{row.action}</code>
-                    </td>
-                    <td>
-                      <ExactLine text={row.actorName ?? row.actor} />
-                    </td>
-                    <td>
-                      <Time at={row.at} />
-                    </td>
-                    <td className="fine">{row.seq === null ? names.unsealed : names.seq(row.seq)}</td>
-                    <td className="fine">
-                      {row.runId !== null && <Link href={`/runs/${row.runId}`}>{words.runs.columns.run}</Link>}{" "}
-                      {row.details !== null && (
-                        <code>
-                          <ExactLine text={JSON.stringify(row.details)} />
-                        </code>
-                      )}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-            {query.hasNextPage && (
-              <p className="more">
-                <button type="button" disabled={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-                  {words.admin.older}
-                </button>
-              </p>
-            )}
+            <section className="admin-part">
+              <h2>{names.rows}</h2>
+              <form
+                className="inline-fields"
+                onSubmit={(event) => {
+                  event.preventDefault();
+                  setSearch(action.trim() === "" ? {} : { action: action.trim() });
+                }}
+              >
+                <TextField label={names.action} value={action} onChange={setAction} isCode />
+                <button type="submit">{names.filter}</button>
+              </form>
+              {rows.length === 0 && <Empty title={asked === "" ? words.admin.none : names.filteredEmpty} />}
+              <table className="table rows-of-words">
+                <tbody>
+                  {rows.map((row) => (
+                    <tr key={row.id}>
+                      <td>
+                        <code>{row.action}</code>
+                      </td>
+                      <td>
+                        <ExactLine text={row.actorName ?? row.actor} />
+                      </td>
+                      <td>
+                        <Time at={row.at} />
+                      </td>
+                      <td className="fine">{row.seq === null ? names.unsealed : names.seq(row.seq)}</td>
+                      <td className="fine">
+                        {row.runId !== null && <Link href={`/runs/${row.runId}`}>{words.runs.columns.run}</Link>}{" "}
+                        {row.details !== null && (
+                          <code>
+                            <ExactLine text={JSON.stringify(row.details)} />
+                          </code>
+                        )}
+                      </td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+              {query.hasNextPage && (
+                <p className="more">
+                  <button type="button" disabled={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+                    {words.admin.older}
+                  </button>
+                </p>
+              )}
+            </section>
           </>
         );
       }}

@@ -46,7 +46,7 @@ function Level({ nodes, parentId, targets }: LevelProps) {
 
 /** A node's text with its `[[links]]` as links, where there are pages of these names. */
 function Linked({ text, targets }: { readonly text: string; readonly targets: ReadonlyMap<string, string> }) {
-  const parts = text.split(/(\[\[[^\]\n]{1,300}\]\])/);
+  const parts = text.split(/(\[\[(?!\[)(?:(?!\[\[)[^\]\n]){1,300}\]\])/);
   if (parts.length === 1) return <ExactText text={text} />;
   return (
     <p className="exact">

@@ -1,3 +1,5 @@
+import { type FoundSpan, findSpans } from "./find-spans.ts";
+
 /** What is made of Markdown: nothing else exists, so nothing else can come of what somebody wrote. */
 export type Block =
   | { readonly kind: "paragraph"; readonly spans: readonly Span[] }
@@ -12,8 +14,8 @@ export type Span =
   | { readonly kind: "link"; readonly url: string; readonly spans: readonly Span[] };
 
 const fence = /^ {0,3}(`{3,}|~{3,})/;
-const heading = /^ {0,3}(#{1,6}) +(.*?)(?: +#+)? *$/;
-const item = /^ {0,8}(?:([-*+])|\d{1,9}[.)]) +(.*)$/;
+const heading = /^ {0,3}(#{1,6}) +(?! )(.*)$/;
+const item = /^ {0,8}(?:([-*+])|\d{1,9}[.)]) +(?! )(.*)$/;
 const quote = /^ {0,3}> ?(.*)$/;
 
 /**
@@ -43,7 +45,7 @@ export function readMarkdown(text: string): readonly Block[] {
     const [, signs, title] = heading.exec(line) ?? [];
     if (signs !== undefined) {
       endParagraph();
-      blocks.push({ kind: "heading", level: signs.length, spans: readSpans(title ?? "") });
+      blocks.push({ kind: "heading", level: signs.length, spans: readSpans(withoutClosing(title ?? "")) });
       continue;
     }
     const listed = item.exec(line);
@@ -72,8 +74,18 @@ export function readMarkdown(text: string): readonly Block[] {
   return blocks;
 }
 
-const spans =
-  /(?<code>`+)(?<inCode>[^`]|[^`].*?[^`])\k<code>(?!`)|\*\*(?<strong>\S(?:.*?\S)?)\*\*|(?<![\w*])\*(?<emphasis>\S(?:[^*]*?\S)?)\*(?![\w*])|(?<!!)\[(?<label>[^\]\n]{1,500})\]\((?<url>[^\s()]{1,2000})\)|(?<bare>https?:\/\/[^\s<>"'`)\]]{1,2000})/gs;
+/** A heading's text without the signs that may stand behind it. */
+function withoutClosing(title: string): string {
+  const text = withoutEnd(title, " ");
+  const rest = withoutEnd(text, "#");
+  return rest.length < text.length && rest.endsWith(" ") ? withoutEnd(rest, " ") : text;
+}
+
+function withoutEnd(text: string, character: string): string {
+  let end = text.length;
+  while (text.charAt(end - 1) === character) end -= 1;
+  return text.slice(0, end);
+}
 
 /** How deep one emphasis stands in another; what is deeper stays text. */
 const mostDepth = 4;
@@ -82,26 +94,21 @@ function readSpans(text: string, depth = 0): readonly Span[] {
   if (depth > mostDepth) return [{ kind: "text", text }];
   const found: Span[] = [];
   let from = 0;
-  for (const match of text.matchAll(spans)) {
-    const span = spanOf(match.groups ?? {}, depth);
+  for (const part of findSpans(text)) {
+    const span = spanOf(part, depth);
     if (span === undefined) continue;
-    if (match.index > from) found.push({ kind: "text", text: text.slice(from, match.index) });
+    if (part.start > from) found.push({ kind: "text", text: text.slice(from, part.start) });
     found.push(span);
-    from = match.index + match[0].length;
+    from = part.end;
   }
   if (from < text.length) found.push({ kind: "text", text: text.slice(from) });
   return found;
 }
 
-function spanOf(parts: Readonly<Record<string, string | undefined>>, depth: number): Span | undefined {
-  const { inCode, strong, emphasis, label, url, bare } = parts;
-  if (inCode !== undefined) return { kind: "code", text: inCode };
-  if (strong !== undefined) return { kind: "strong", spans: readSpans(strong, depth + 1) };
-  if (emphasis !== undefined) return { kind: "emphasis", spans: readSpans(emphasis, depth + 1) };
-  const address = url ?? bare ?? "";
-  if (!isSafe(address)) return undefined;
-  const shown = label ?? address;
-  return { kind: "link", url: address, spans: [{ kind: "text", text: shown }] };
+function spanOf({ kind, inner, url }: FoundSpan, depth: number): Span | undefined {
+  if (kind === "code") return { kind, text: inner };
+  if (kind !== "link") return { kind, spans: readSpans(inner, depth + 1) };
+  return isSafe(url) ? { kind, url, spans: [{ kind: "text", text: inner }] } : undefined;
 }
 
 /** An address that a browser takes for what it looks like, to somewhere a click may lead. */

@@ -3,6 +3,7 @@ const number = (n: number): string => n.toLocaleString("en");
 /** The words of the audit. */
 export const auditWords = {
   lead: "Every decision, credential and change of policy, chained and sealed.",
+  rows: "What was done",
   action: "Action, such as approval.decided",
   actor: "Actor",
   filter: "Show",

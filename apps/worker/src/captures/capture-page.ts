@@ -29,30 +29,44 @@ export function writeCaptureBody(url: string, markdown: string): string {
   return `\n${claims === "" ? "" : `${fence(claims)}\n\n`}${body}`;
 }
 
-/**
- * A node's text in which `[[x]]` is only text, and a link to a file goes where it went at the captured address. What was
- * no link while another stood in it may be one without that, so it is looked at until there is none.
- */
+/** What was no link while another stood in it may be one without that, so it is looked at again; but not without end. */
+const mostLooks = 3;
+
+/** A node's text in which `[[x]]` is only text, and a link to a file goes where it went at the captured address. */
 function withoutLinks({ kind, text }: { readonly kind: NodeKind; readonly text: string }, url: string): string {
-  for (let now = text; ;) {
+  let now = text;
+  for (let look = 0; look < mostLooks; look += 1) {
     const links = findLinks({ kind, text: now });
     if (links.length === 0) return now;
-    const next = links.toReversed().reduce((plain, link) => withoutLink(plain, link, url), now);
-    now = next === now ? now.replaceAll("[", "\\[") : next;
+    now = replaceLinks(now, links, url);
   }
+  const isLinking = findLinks({ kind, text: now }).length > 0;
+  return isLinking ? now.replaceAll("[", "\\[").replaceAll("](", "]\\(") : now;
 }
 
 type Link = ReturnType<typeof findLinks>[number];
 
-function withoutLink(text: string, { kind, start, end }: Link, url: string): string {
-  const [before, after] = [text.slice(0, start), text.slice(start)];
-  return kind === "path"
-    ? before + (URL.parse(text.slice(start, end), url)?.href ?? "about:blank") + text.slice(end)
-    : before.replace(/\[+\s*$/, escapeBrackets) + after.replace(/^\[+/, escapeBrackets);
-}
-
-function escapeBrackets(brackets: string): string {
-  return brackets.replaceAll("[", "\\[");
+/** Each link's place is looked at once, from left to right. */
+function replaceLinks(text: string, links: readonly Link[], url: string): string {
+  const parts: string[] = [];
+  let from = 0;
+  for (const { kind, start, end } of links) {
+    if (start < from) continue; // A link within another's name waits for the next look.
+    if (kind === "path") {
+      parts.push(text.slice(from, start), URL.parse(text.slice(start, end), url)?.href ?? "about:blank");
+      from = end;
+      continue;
+    }
+    let [first, last] = [start, start];
+    while (first > from && /\s/.test(text.charAt(first - 1))) first -= 1;
+    const blanks = text.slice(first, start);
+    let open = first;
+    while (open > from && text.charAt(open - 1) === "[") open -= 1;
+    while (text.charAt(last) === "[") last += 1;
+    parts.push(text.slice(from, open), "\\[".repeat(first - open), blanks, "\\[".repeat(last - start));
+    from = last;
+  }
+  return parts.join("") + text.slice(from);
 }
 
 function head({ url, source, capturedAt }: Capture, title: string): string {
@@ -68,7 +82,8 @@ function head({ url, source, capturedAt }: Capture, title: string): string {
 
 /** A fence that nothing in the text closes. */
 function fence(text: string): string {
-  const longest = Math.max(2, ...Array.from(text.matchAll(/`+/g), ([ticks]) => ticks.length));
+  let longest = 2;
+  for (const [ticks] of text.matchAll(/`+/g)) longest = Math.max(longest, ticks.length);
   const mark = "`".repeat(longest + 1);
   return `${mark}yaml\n${text}\n${mark}`;
 }

@@ -4,6 +4,7 @@ import { testDatabase } from "@countersign/db/testing/test-database.ts";
 import { transaction } from "@countersign/db/transaction.ts";
 import { storeBlob } from "@countersign/engine/blobs.ts";
 import { givenRun, makeWorld, type World } from "@countersign/engine/testing/fixtures.ts";
+import { setAccessRule } from "@countersign/kb/access-rules.ts";
 import { appendBullet } from "@countersign/kb/append-bullet.ts";
 import { applyOkf } from "@countersign/kb/apply-okf.ts";
 import { createPage } from "@countersign/kb/create-page.ts";
@@ -37,10 +38,12 @@ async function capture(
 async function compiled(world: World, markdown: string, over: Parameters<typeof capture>[2] = {}): Promise<Capture> {
   const id = await capture(world, markdown, over);
   await compileCapture(sql, id, 5);
-  const row = await readCapture(sql, world.workspaceId, id);
+  const row = await readCapture(sql, askerOf(world), id);
   if (row === undefined) throw new Error("no capture");
   return row;
 }
+
+const askerOf = ({ workspaceId, operator: userId }: World) => ({ workspaceId, userId });
 
 async function read({ workspaceId, operator: userId }: World, pageId: string | null, withIds = false): Promise<string> {
   const page = await transaction(sql, (tx) => readPage({ tx, workspaceId, userId }, pageId ?? "", { withIds }));
@@ -122,7 +125,7 @@ test("compiling again, by however many at once, changes nothing", async () => {
   await elsewhere.end();
   expect(outcomes.toSorted()).toEqual(["compiled", "nothing_to_do", "nothing_to_do", "nothing_to_do"]);
   expect(await compileCapture(sql, id, 50)).toBe("nothing_to_do");
-  const { pageId } = (await readCapture(sql, world.workspaceId, id)) ?? {};
+  const { pageId } = (await readCapture(sql, askerOf(world), id)) ?? {};
   expect(await commandsOf(pageId ?? null)).toHaveLength(1);
 });
 
@@ -132,7 +135,7 @@ test("texts of one address that are compiled in another order leave the newest",
   const newer = await capture(world, "- new\n");
   await compileCapture(sql, newer, 5);
   expect(await compileCapture(sql, older, 5)).toBe("compiled");
-  const rows = await Promise.all([older, newer].map((id) => readCapture(sql, world.workspaceId, id)));
+  const rows = await Promise.all([older, newer].map((id) => readCapture(sql, askerOf(world), id)));
   expect(rows[0]?.pageId).toBe(rows[1]?.pageId);
   expect(await read(world, rows[0]?.pageId ?? null)).toContain("- new\n");
 });
@@ -146,7 +149,7 @@ test("a compilation that dies in the middle leaves nothing, and the next one mak
   await expect(compileCapture(sql, id, 5)).rejects.toThrow("killed");
   await sql.unsafe("drop trigger refuse_commands on commands; drop function refuse_commands()");
   expect(await sql`select from pages where workspace_id = ${world.workspaceId}`).toEqual([]);
-  expect(await readCapture(sql, world.workspaceId, id)).toMatchObject({ status: "pending", attempts: 1 });
+  expect(await readCapture(sql, askerOf(world), id)).toMatchObject({ status: "pending", attempts: 1 });
   expect(await compileCapture(sql, id, 5)).toBe("compiled");
 });
 
@@ -238,8 +241,8 @@ test("a title that another page has stays that page's, and one that cannot be is
 
 test("what a person may not write is not written for them: the capture says why it has no page", async () => {
   const world = await makeWorld(sql);
-  await sql`insert into access_rules (id, workspace_id, dir, level, created_by)
-            values (${randomUUID()}, ${world.workspaceId}, 'captures', 'read', ${world.admin})`;
+  const rule = { dir: "captures", pageId: null, userId: null, level: "read" as const };
+  await transaction(sql, (tx) => setAccessRule(writerOf(tx, world), rule));
   const done = await compiled(world, "- one\n");
   expect(done).toMatchObject({ status: "failed", pageId: null, problem: expect.stringMatching(/./) as string });
   expect(await sql`select from pages where workspace_id = ${world.workspaceId}`).toEqual([]);
@@ -250,7 +253,7 @@ test("a text that was changed or lost in the store is not compiled", async () =>
   const id = await capture(world, "- one\n");
   await sql`update blob_chunks set bytes = '- two'::bytea where workspace_id = ${world.workspaceId}`;
   expect(await compileCapture(sql, id, 5)).toBe("failed");
-  expect(await readCapture(sql, world.workspaceId, id)).toMatchObject({ problem: "its text is damaged in the store" });
+  expect(await readCapture(sql, askerOf(world), id)).toMatchObject({ problem: "its text is damaged in the store" });
 });
 
 test("a page that was removed is not written to; the new text has a page of its own", async () => {

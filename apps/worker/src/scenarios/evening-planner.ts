@@ -10,7 +10,7 @@ export function eveningPlanner(stage: Stage): Line {
     };
   }
   const page = textOf(stage, "kb.read");
-  const free = [...page.matchAll(/^\s*- Free: ([^<\n]+?)\s*(?:<!--|$)/gm)].map(([, day]) => day ?? "");
+  const free = [...page.matchAll(/^[ \t]*- Free: ([^<\n]+)(?:<!--|$)/gm)].map(([, day]) => (day ?? "").trim());
   if (free.length === 0) {
     return { say: "The page Repair evenings names no free evening, so there is nothing to choose from." };
   }

@@ -21,7 +21,7 @@ export function supplierFollowUp(stage: Stage): Line {
 
   const pages = textOf(stage, "kb.read");
   const order = /\bN-\d+\b/.exec(pages)?.[0];
-  const address = /[\w.+-]+@[\w-]+\.example\b/.exec(pages)?.[0];
+  const address = /(?<![\w.+-])[\w.+-]+@[\w-]+\.example\b/.exec(pages)?.[0];
   if (order === undefined || address === undefined) {
     return { say: "I found neither the order's number nor the supplier's address, so I wrote to nobody." };
   }

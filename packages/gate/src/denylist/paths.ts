@@ -10,7 +10,11 @@ const rawMemory = /^(?:\/dev\/(?:k?mem|port)|\/proc\/kcore|\/proc\/(?:\d+|self)\
 /** A path without `//`, `/./`, `..` and a slash at the end; the home folder, however it is written, is `~`. */
 export function normalizePath(written: string): string {
   const path = written.replace(/^file:\/\//i, "").replace(/^\$(?:HOME\b|\{HOME\})/, "~");
-  if (!path.startsWith("/")) return path.replace(/\/+$/, "") || path;
+  if (!path.startsWith("/")) {
+    let end = path.length;
+    while (path.charAt(end - 1) === "/") end -= 1;
+    return path.slice(0, end) || path;
+  }
   const parts: string[] = [];
   for (const part of path.split("/")) {
     if (part === "..") parts.pop();
@@ -64,7 +68,9 @@ export function mayBeFile(path: string, file: string): boolean {
 
 /** Wildcards as the shell has them, a bracket expression standing for any character. Takes linear steps back only. */
 function matchesWildcards(written: string, text: string): boolean {
-  const pattern = written.replaceAll(/\[[^\]]*\]/g, "?");
+  // Behind the last closing bracket every other one is a character of its own.
+  const closed = written.lastIndexOf("]") + 1;
+  const pattern = written.slice(0, closed).replaceAll(/\[[^\]]*\]/g, "?") + written.slice(closed);
   let [at, from, star, resume] = [0, 0, -1, 0];
   while (at < text.length) {
     const wanted = pattern[from];

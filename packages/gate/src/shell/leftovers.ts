@@ -6,7 +6,7 @@ export interface Span {
   readonly end: number;
 }
 
-/** What may stand in a construct between its parts, blanks aside. */
+/** What may stand in a construct between its parts, blanks aside. No two repetitions meet, so each takes one look. */
 const between: Readonly<Partial<Record<SyntaxNode["type"], RegExp>>> = {
   Script: /^(?:[ \t]*;)?[ \t\n]*$/,
   CompoundList: /^(?:[ \t]*;)?[ \t\n]*$/,
@@ -15,8 +15,8 @@ const between: Readonly<Partial<Record<SyntaxNode["type"], RegExp>>> = {
   Redirected: /^[ \t]*$/,
   AndOr: /^[ \t]*(?:(?:&&|\|\|)[ \t\n]*)?$/,
   Pipeline: /^[ \t]*(?:\|&?[ \t\n]*)?$/,
-  Subshell: /^[ \t\n]*[()]?[ \t\n]*$|^[ \t\n]*;?[ \t\n]*\)$/,
-  BraceGroup: /^(?:\{|[ \t\n]*;?[ \t\n]*\})?[ \t\n]*$/,
+  Subshell: /^[ \t\n]*(?:[()][ \t\n]*)?$|^[ \t\n]*(?:;[ \t\n]*)?\)$/,
+  BraceGroup: /^(?:\{|[ \t\n]*(?:;[ \t\n]*)?\})?[ \t\n]*$/,
   If: words("if|then|else|fi"),
   Elif: words("elif|then"),
   While: words("while|until|do|done"),
@@ -28,7 +28,7 @@ const between: Readonly<Partial<Record<SyntaxNode["type"], RegExp>>> = {
 
 /** Blanks, or one of these words after the end of what is before it. */
 function words(choice: string): RegExp {
-  return new RegExp(String.raw`^[ \t]*(?:;?[ \t\n]*(?:${choice})[ \t\n]*|;?[ \t\n]*)$`);
+  return new RegExp(String.raw`^[ \t]*(?:[;\n][ \t\n]*)?(?:(?:${choice})[ \t\n]*)?$`);
 }
 
 /**

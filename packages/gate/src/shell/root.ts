@@ -55,7 +55,7 @@ function pathsIn(analysis: Analysis): readonly string[] {
   });
   const files = allFiles(analysis).map(({ word }) => word.value);
   return [...args, ...files]
-    .map((word) => word.replaceAll(/[a-z][a-z0-9+.-]*:\/\/\S*/gi, ""))
+    .map((word) => word.replaceAll(/(?<![a-z0-9+.-])([0-9+.-]*)[a-z][a-z0-9+.-]*:\/\/\S*/gi, "$1"))
     .flatMap((word) => [/^-[A-Za-z](?=[/~.])(.*)$/s.exec(word)?.[1] ?? word, ...word.split(/[=@]/).slice(1)])
     .filter((word) => word !== "" && word !== "/dev/null");
 }

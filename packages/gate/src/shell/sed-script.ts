@@ -2,7 +2,7 @@
 const regexPart = String.raw`(?:\\[^\n]|\[\^?\]?(?:(?!\[[.=])[^\]\n/])*\]|[^\\\n[/])*`;
 const oneAddress = String.raw`(?:\d+(?:~\d+)?|\$|/${regexPart}/I?)`;
 const addresses = new RegExp(String.raw`^(?:${oneAddress}\s*(?:,\s*(?:[~+]\d+|${oneAddress})\s*)?)?!?\s*`);
-const plainCommand = /^(?:[pPdDnNgGhHxzF=]|[qQl]\s*\d*)\s*(?=[;}\n]|$)/;
+const plainCommand = /^(?:[pPdDnNgGhHxzF=]|[qQl](?:\s*\d+)?)\s*(?=[;}\n]|$)/;
 const substitutions = new Map<string, RegExp>();
 
 /**

@@ -52,7 +52,7 @@ function readPlain(text: string, reading: Reading): void {
   reading.bare += text;
   const unescaped = text.replace(/\\[^]/g, "_");
   const isExpansion = /[`]|\$[\w({*@#?!'"[-]/.test(unescaped);
-  const isGlob = /[*?]|\[.*\]/s.test(unescaped);
+  const isGlob = /[*?]/.test(unescaped) || /^[^[]*\[[^\]]*\]/.test(unescaped);
   const known = isExpansion || isGlob ? (/^(?:\\[^]|[^\\`$*?[])*/.exec(text)?.[0] ?? "") : text;
   extend(
     reading,
