@@ -133,31 +133,40 @@ export function namesOf(frontmatter: string, fallbackTitle: string) {
   };
 }
 
-/** Writes the rows of nodes that a plan names, and no other. */
+/** So many nodes go into one statement. What a process does for others meanwhile waits for one portion at most. */
+const mostAtOnce = 1_000;
+
+/** Writes the rows of nodes that a plan names, and no other. What it inserts comes with parents before their children. */
 export async function storeNodes(
   { tx, workspaceId }: Writer,
   pageId: string,
   { inserted, updated, deleted }: NodeChanges,
 ): Promise<void> {
-  if (inserted.length > 0) {
+  for (const nodes of inPortions(inserted)) {
     await tx`
       insert into nodes (id, workspace_id, page_id, parent_id, order_key, kind, text, lead, hang, trail, words)
       select id, ${workspaceId}, ${pageId}, parent_id, order_key, kind, text, lead, hang, trail, words::tsvector
-        from json_to_recordset(${JSON.stringify(inserted.map(rowOf))}::text::json)
+        from json_to_recordset(${JSON.stringify(nodes.map(rowOf))}::text::json)
              as n (id uuid, parent_id uuid, order_key text, kind text, text text, lead text, hang text, trail text, words text)`;
   }
-  if (updated.length > 0) {
+  for (const nodes of inPortions(updated.map(({ after }) => after))) {
     await tx`
       update nodes
          set parent_id = n.parent_id, order_key = n.order_key, kind = n.kind, text = n.text, lead = n.lead, hang = n.hang,
              trail = n.trail, words = n.words::tsvector
-        from json_to_recordset(${JSON.stringify(updated.map(({ after }) => rowOf(after)))}::text::json)
+        from json_to_recordset(${JSON.stringify(nodes.map(rowOf))}::text::json)
              as n (id uuid, parent_id uuid, order_key text, kind text, text text, lead text, hang text, trail text, words text)
-       where nodes.id = n.id and nodes.page_id = ${pageId} and nodes.id = any(${updated.map(({ after }) => after.id)}::uuid[])`;
+       where nodes.id = n.id and nodes.page_id = ${pageId} and nodes.id = any(${nodes.map(({ id }) => id)}::uuid[])`;
   }
   if (deleted.length > 0) {
     await tx`delete from nodes where page_id = ${pageId} and id = any(${deleted.map(({ id }) => id)}::uuid[])`;
   }
+}
+
+function inPortions<T>(items: readonly T[]): T[][] {
+  return Array.from({ length: Math.ceil(items.length / mostAtOnce) }, (_, n) =>
+    items.slice(n * mostAtOnce, (n + 1) * mostAtOnce),
+  );
 }
 
 function rowOf({ id, parentId, orderKey, kind, text, shape }: KeyedNode) {

@@ -62,7 +62,7 @@ function findDirProblem(dir: string): string | undefined {
 }
 
 function partKeyOf(part: string): string {
-  if (!/[\p{L}\p{M}\p{N}]/u.test(part)) return part.normalize("NFKC").toLowerCase().trim();
+  if (!/[\p{L}\p{M}\p{N}]/u.test(part.normalize("NFKC"))) return part.trim();
   // What was cut to length, or folded, may fold once more.
   let key = slugOf(part);
   for (let next = slugOf(key); next !== key; next = slugOf(key)) key = next;

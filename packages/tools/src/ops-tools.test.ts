@@ -1,6 +1,9 @@
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
+import { transaction } from "@countersign/db/transaction.ts";
+import { storeBlob } from "@countersign/engine/blobs.ts";
 import { givenRun, makeWorld } from "@countersign/engine/testing/fixtures.ts";
+import { setAccessRule } from "@countersign/kb/access-rules.ts";
 import { expect, test } from "vitest";
 import { filesAttach } from "./files-attach.ts";
 import { filesList } from "./files-list.ts";
@@ -63,6 +66,66 @@ test("bytes and content that is stored already are attached too, to a page, and 
   expect((await callTool(sql, filesList, me, {})).content).not.toContain("a.png");
   expect((await callTool(sql, filesList, me, { page: "release" })).content).toContain("a.png");
   expect(await sql`select from blobs where workspace_id = ${me.workspaceId}`).toHaveLength(1);
+});
+
+test("content is had by who sees a file or a capture of it, or whose run it was given to, and not by its handle alone", async () => {
+  const me = await newCaller();
+  const [owner] = await sql<{ id: string }[]>`
+    insert into users (id, workspace_id, name, role) values (${randomUUID()}, ${me.workspaceId}, 'owner', 'operator')
+    returning id`;
+  const theirs = { ...me, userId: owner?.id ?? "" };
+  const rule = (dir: string, userId: string | null, level: "none" | "read" | "write") =>
+    transaction(sql, (tx) =>
+      setAccessRule({ tx, workspaceId: me.workspaceId, userId: theirs.userId }, { dir, pageId: null, userId, level }),
+    );
+  await callTool(sql, kbCreate, theirs, { title: "Vault", dir: "vault" });
+  const stored = await callTool(sql, filesAttach, theirs, { name: "a", text: "gold", page: "Vault" });
+  const handle = handleIn(stored.content);
+  const captured = await callTool(sql, ingestCapture, theirs, {
+    url: "https://example.org/gold",
+    title: "Gold",
+    markdown: "- captured gold",
+  });
+  expect(captured.kind).toBe("done");
+  const capture = `sha256:${createHash("sha256").update("- captured gold").digest("hex")}`;
+  const has = async (by: Caller, of: string): Promise<boolean[]> => [
+    (await callTool(sql, filesRead, by, { handle: of })).kind === "done",
+    (await callTool(sql, filesAttach, by, { name: randomUUID(), handle: of, page: "Vault" })).kind === "done",
+  ];
+  for (const of of [handle, capture]) expect((await has(me, of))[0]).toBe(true);
+  for (const dir of ["vault", "captures"]) {
+    await rule(dir, null, "none");
+    await rule(dir, theirs.userId, "write");
+  }
+  for (const of of [handle, capture]) {
+    expect(await has(me, of)).toEqual([false, false]);
+    expect(await callTool(sql, filesAttach, me, { name: "stolen", handle: of })).toMatchObject({ kind: "failed" });
+    expect(await has(theirs, of)).toEqual([true, true]);
+  }
+
+  const bytes = Buffer.from("a large result");
+  const result = await storeBlob(sql, me.workspaceId, bytes, "text/plain");
+  await sql`
+    insert into tool_calls (id, run_id, turn_seq, position, provider_id, tool, args, args_hash, definition_hash, effect,
+                            requires, verdict, gate_row, gate_reason, policy_versions, status, finished_at, result_blob)
+    values (${randomUUID()}, ${me.runId}, 1, 0, 'x', 't', '{}', 'x', 'x', 'read-only', '{}', 'allow', '0', 'x', '{}',
+            'done', clock_timestamp(), ${result})`;
+  const other = { ...me, runId: randomUUID() };
+  expect((await callTool(sql, filesRead, me, { handle: `sha256:${result}` })).kind).toBe("done");
+  expect((await callTool(sql, filesRead, other, { handle: `sha256:${result}` })).kind).toBe("failed");
+});
+
+test("whoever may only read a page puts no file on it", async () => {
+  const me = await newCaller();
+  await callTool(sql, kbCreate, me, { title: "Shown", dir: "shown" });
+  await transaction(sql, (tx) =>
+    setAccessRule({ tx, ...me }, { dir: "shown", pageId: null, userId: null, level: "read" }),
+  );
+  expect(await callTool(sql, filesAttach, me, { name: "a", text: "x", page: "Shown" })).toMatchObject({
+    kind: "failed",
+    content: expect.stringContaining("may read page") as string,
+  });
+  expect(await sql`select from files where workspace_id = ${me.workspaceId}`).toEqual([]);
 });
 
 test("another workspace's content cannot be attached, nor its pages written to", async () => {

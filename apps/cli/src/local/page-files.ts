@@ -1,7 +1,8 @@
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
-import { dirname, join, relative, resolve, sep } from "node:path";
+import { dirname, join, relative, sep } from "node:path";
 import { ask, type Client } from "../client.ts";
 import { CliError } from "../exit.ts";
+import { findExportTarget } from "./export-target.ts";
 
 /** What is sent at once: as much as fits a request, however its text is escaped. */
 const mostFiles = 100;
@@ -85,7 +86,6 @@ export async function importFiles(
 
 /** Writes the pages of `dir` below `folder` as files, a request's worth at a time; answers how many. */
 export async function exportFiles(client: Client, folder: string, dir: string): Promise<number> {
-  const root = resolve(folder);
   let count = 0;
   let cursor: string | null = "";
   while (cursor !== null) {
@@ -98,14 +98,7 @@ export async function exportFiles(client: Client, folder: string, dir: string): 
       client.v1.export.$get({ query }),
     );
     for (const { path, text } of files) {
-      const target = resolve(root, path);
-      // The names are the server's: none may lead out of the folder.
-      if (!target.startsWith(root + sep) || path.split("/").includes(".git")) {
-        throw new CliError(
-          "error",
-          `The server names a file outside the folder: ${JSON.stringify(path)}. It was not written.`,
-        );
-      }
+      const target = await findExportTarget(folder, path);
       await mkdir(dirname(target), { recursive: true });
       await writeFile(target, text);
       count += 1;

@@ -30,3 +30,8 @@ test("a hundred thousand tokens are laid out in time", () => {
 test("what is no JSON comes back as it is, and so does a lone value", () => {
   for (const text of ["", "{", "not json", '"a  b"', "17", "null"]) expect(layJson(text)).toBe(text);
 });
+
+test("what is nested deeper than can be shown stays as it is", () => {
+  const deep = "[".repeat(100_000) + "]".repeat(100_000);
+  expect(layJson(deep)).toBe(deep);
+});

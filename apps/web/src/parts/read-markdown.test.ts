@@ -54,6 +54,25 @@ test("what is read is what is written, no letter less", () => {
 
 test("hostile lengths are read in time", () => {
   const began = performance.now();
-  for (const piece of ["*", "`", "[", "**a", "> ", "- ", "[a](", "![", "https://"]) readMarkdown(piece.repeat(20_000));
-  expect(performance.now() - began).toBeLessThan(5_000);
+  for (const piece of ["*", "`", "[", "**a", "> ", "- ", "[a](", "![", "https://", "*0h[p", "**a *b ", "``a`", "[p"]) {
+    for (const end of ["", "]", "](x"]) readMarkdown(piece.repeat(400_000 / piece.length) + end);
+  }
+  for (const line of ["# ", "* ", "1. "]) readMarkdown(`${line}${" ".repeat(200_000)}\rx${" #".repeat(50_000)}`);
+  expect(performance.now() - began).toBeLessThan(20_000);
+});
+
+test.each([
+  ["# a ##", "a"],
+  ["# a##", "a##"],
+  ["#  ##", "##"],
+  ["# a # #  ", "a #"],
+])("the heading %j says %j", (text, title) => {
+  expect(readMarkdown(text)).toEqual([{ kind: "heading", level: 1, spans: [{ kind: "text", text: title }] }]);
+});
+
+test("of marks in each other the first that closes counts", () => {
+  const kindsOf = (text: string) => readMarkdown(text).flatMap((block) => ("spans" in block ? block.spans : []));
+  expect(kindsOf("**a** and **b**").map(({ kind }) => kind)).toEqual(["strong", "text", "strong"]);
+  expect(kindsOf("``a`b``").map(({ kind }) => kind)).toEqual(["code"]);
+  expect(kindsOf("2 * 3 * 4").map(({ kind }) => kind)).toEqual(["text"]);
 });
