@@ -5,7 +5,7 @@ export default defineConfig({
     include: ["packages/**/*.test.ts", "apps/**/*.test.ts", "tests/**/*.test.ts", "examples/**/*.test.ts"],
     globalSetup: ["tests/global-setup.ts"],
     pool: "forks",
-    maxWorkers: 2,
+    maxWorkers: 3,
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },

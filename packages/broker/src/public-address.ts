@@ -34,7 +34,7 @@ for (const [network, bits] of [
 
 /** Whether an IP address, as text, is one of the public internet. An IPv4 address inside an IPv6 one is not. */
 export function isPublicAddress(address: string): boolean {
-  const plain = (address.split("%", 1)[0] ?? "");
+  const plain = address.split("%", 1)[0] ?? "";
   const family = isIP(plain);
   if (family === 4) return !notPublic.check(plain, "ipv4");
   if (family === 6) return globalUnicast.check(plain, "ipv6") && !notPublic.check(plain, "ipv6");

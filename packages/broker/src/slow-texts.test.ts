@@ -2,15 +2,22 @@ import { expect, test } from "vitest";
 import { isPublicAddress } from "./public-address.ts";
 import { redactShapes } from "./redact-shapes.ts";
 
-test.each(["eyJ-", "eyJ", "c+", "a://", "eyJaaaaaaa.", "bearer ", "cookie: a; ", "-----BEGIN PRIVATE KEY-----", "basic "])(
-  "a text of many %j is looked through in no time",
-  (piece) => {
-    const before = process.threadCpuUsage();
-    redactShapes(`${piece.repeat(1_000_000 / piece.length)}\0`);
-    const { user, system } = process.threadCpuUsage(before);
-    expect((user + system) / 1_000).toBeLessThan(2_000);
-  },
-);
+test.each([
+  "eyJ-",
+  "eyJ",
+  "c+",
+  "a://",
+  "eyJaaaaaaa.",
+  "bearer ",
+  "cookie: a; ",
+  "-----BEGIN PRIVATE KEY-----",
+  "basic ",
+])("a text of many %j is looked through in no time", (piece) => {
+  const before = process.threadCpuUsage();
+  redactShapes(`${piece.repeat(1_000_000 / piece.length)}\0`);
+  const { user, system } = process.threadCpuUsage(before);
+  expect((user + system) / 1_000).toBeLessThan(2_000);
+});
 
 test("a token is found wherever it begins in a run of its letters", () => {
   const token = `eyJ${"a".repeat(20)}.${"b".repeat(20)}.c-_d`;

@@ -34,7 +34,9 @@ test("a server that does not answer is named with host, port and user, never wit
 });
 
 test("whom the server does not know, and an unknown database, are refused access, not a missing server", async () => {
-  const stranger = checkServer(at((address) => Object.assign(address, { username: `nobody_${role}`, password: "swordfish" })));
+  const stranger = checkServer(
+    at((address) => Object.assign(address, { username: `nobody_${role}`, password: "swordfish" })),
+  );
   await expect(stranger).rejects.toMatchObject({ code: "access_denied" });
   await expect(stranger).rejects.not.toThrow("swordfish");
   const unknown = checkServer(at((address) => (address.pathname = "/not_there")));

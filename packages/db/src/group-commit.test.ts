@@ -202,7 +202,7 @@ test("a commit that answers the wrong number of outcomes is an error, not a mix-
 });
 
 const step = fc.record({
-  keys: fc.uniqueArray(fc.constantFrom(..."abcdefghij"), { minLength: 1, maxLength: 2 }),
+  keys: fc.uniqueArray(fc.constantFrom("a", "b", "c", "d", "e", "f", "g", "h"), { minLength: 1, maxLength: 2 }),
   isBad: fc.boolean(),
   isLocked: fc.boolean(),
   turns: fc.nat(3),

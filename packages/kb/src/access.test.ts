@@ -170,7 +170,8 @@ test("a query over many nodes shows exactly what one over few does, whatever the
   const others = [owner.userId, await newUser(sql, owner.workspaceId)];
   const dirs = ["", "a", "a/b", "a/b/c", "ab", "d"];
   const pages: string[] = [];
-  for (const [n, dir] of [...dirs, ...dirs].entries()) pages.push((await act.page(owner, `page ${n}`, "- x\n", dir)).id);
+  for (const [n, dir] of [...dirs, ...dirs].entries())
+    pages.push((await act.page(owner, `page ${n}`, "- x\n", dir)).id);
   await act.do(owner, (writer) => removePage(writer, pages[3] ?? ""));
   const rule = fc.record({
     place: fc.nat(dirs.length + pages.length - 1),

@@ -22,7 +22,20 @@ const marked = (text: string, code: readonly (readonly [number, number])[]): boo
   Array.from(text, (_, at) => code.some(([start, end]) => start <= at && at < end));
 
 test("a letter stands in code where a parser of Markdown says so", () => {
-  const piece = fc.constantFrom("`", "``", "```", "x", "x ", "\\", "\\`", " ", "x\n", "x\n\n", "\n```\nx\n```\n", "\n~~~~\nx `\n");
+  const piece = fc.constantFrom(
+    "`",
+    "``",
+    "```",
+    "x",
+    "x ",
+    "\\",
+    "\\`",
+    " ",
+    "x\n",
+    "x\n\n",
+    "\n```\nx\n```\n",
+    "\n~~~~\nx `\n",
+  );
   const prose = fc.array(piece, { maxLength: 14 }).map((pieces) => `y${pieces.join("")}`);
   fc.assert(
     fc.property(prose, (text) => {

@@ -43,6 +43,15 @@ test("the key of a directory's key is that key", () => {
   );
 });
 
+test("a directory whose letters stand for very many is refused, and a rule for it is kept", async () => {
+  const owner: Person = await newWorkspace(sql);
+  const dir = "ﷺ/".repeat(150);
+  const made = await act.do(owner, (writer) => createPage(writer, { title: "A", dir }));
+  expect(made).toMatchObject({ kind: "refused" });
+  expect(await act.importFile(owner, `${dir}a.md`, "- a\n")).toMatchObject({ kind: "imported" });
+  await act.do(owner, (writer) => setAccessRule(writer, { dir, pageId: null, userId: null, level: "none" }));
+});
+
 describe("a directory that is written in several ways", () => {
   test("is closed in each of them, by one rule, whether it was there before the rule or not", async () => {
     const { owner, stranger, sees } = await closed("team-papers");
@@ -102,6 +111,40 @@ describe("a directory that is written in several ways", () => {
       await rm(folder, { recursive: true });
     }
   });
+});
+
+test("all directories at once are closed as each by itself is, whatever the rules", async () => {
+  const { workspaceId, userId }: Person = await newWorkspace(sql);
+  const stranger = await newUser(sql, workspaceId);
+  const dirs = ["", "a", "A", "a/B", "A/b/c", "a-b", "a b", "d"];
+  for (const dir of dirs) {
+    await sql`insert into directories (workspace_id, dir, key) values (${workspaceId}, ${dir}, ${directoryKeyOf(dir)})`;
+  }
+  // Written as rows, since two rules for spellings of one directory come of what was there before.
+  const rule = fc.record({
+    dir: fc.constantFrom(...dirs),
+    who: fc.constantFrom(null, stranger),
+    level: fc.constantFrom("none", "read", "write"),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(rule, { maxLength: 6 }), async (rules) => {
+      await sql`delete from access_rules where workspace_id = ${workspaceId}`;
+      for (const { dir, who, level } of rules) {
+        await sql`
+          insert into access_rules (id, workspace_id, dir, user_id, level, created_by)
+          values (gen_random_uuid(), ${workspaceId}, ${dir}, ${who}, ${level}, ${userId}) on conflict do nothing`;
+      }
+      const [wrong] = await sql<{ read: string[]; write: string[] }[]>`
+        select array(select dir from directories where workspace_id = ${workspaceId}
+                        and (directory_level(${workspaceId}::uuid, ${stranger}::uuid, key) = 'none')
+                            <> (dir in (select closed_directories(${workspaceId}::uuid, ${stranger}::uuid, 'read')))) as read,
+               array(select dir from directories where workspace_id = ${workspaceId}
+                        and (directory_level(${workspaceId}::uuid, ${stranger}::uuid, key) <> 'write')
+                            <> (dir in (select closed_directories(${workspaceId}::uuid, ${stranger}::uuid, 'write')))) as write`;
+      expect(wrong).toEqual({ read: [], write: [] });
+    }),
+    { numRuns: 60 },
+  );
 });
 
 test("a move out of a directory is not taken back by who may not write there, and does not tell its name", async () => {

@@ -2,6 +2,8 @@ import type { Tx } from "@countersign/db/connect.ts";
 import type { Reader, Writer } from "./scope.ts";
 import { findTextProblem, slugOf } from "./text.ts";
 
+const mostKeyBytes = 2_000;
+
 /**
  * What all spellings of one directory have in common, and no other directory has: the slugs of its parts. A part without
  * letters and digits stands for itself. The key of a key is that key.
@@ -57,6 +59,8 @@ function findDirProblem(dir: string): string | undefined {
   const problem = findTextProblem(dir);
   if (problem !== undefined) return problem;
   if (dir.length > 300) return `it has ${dir.length} characters; a directory has at most 300`;
+  // Some letters stand for many; a directory made here is written as its key.
+  if (Buffer.byteLength(directoryKeyOf(dir)) > mostKeyBytes) return "its letters, written out, are too many";
   const odd = partsOf(dir).find((part) => !/[\p{L}\p{N}]/u.test(part));
   return odd === undefined ? undefined : `its part ${JSON.stringify(odd)} holds no letter or digit`;
 }

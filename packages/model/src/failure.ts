@@ -55,7 +55,10 @@ function isPassingStatus(status: number): boolean {
 
 function refusalOf(thrown: APIError, answered: string): EngineError {
   const { status } = thrown;
-  if (status === 413 || (status === 400 && /^prompt is too long|exceeds? (?:(?!exceeds? ).)*context/i.test(thrown.apiMessage ?? ""))) {
+  if (
+    status === 413 ||
+    (status === 400 && /^prompt is too long|exceeds? (?:(?!exceeds? ).)*context/i.test(thrown.apiMessage ?? ""))
+  ) {
     return new EngineError("prompt_too_long", `The conversation is longer than the model takes: ${answered}`);
   }
   const advice =

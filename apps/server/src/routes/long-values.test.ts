@@ -16,7 +16,9 @@ function longText(length: number, first = 0x4e00, count = 20_000, joint = ""): s
 }
 
 const words = (count: number, length: number) =>
-  Array.from({ length: count }, (_, n) => `${String(n).padStart(6, "0")}${"abcdefghij".repeat(7)}`.slice(0, length)).join(" ");
+  Array.from({ length: count }, (_, n) =>
+    `${String(n).padStart(6, "0")}${"abcdefghij".repeat(7)}`.slice(0, length),
+  ).join(" ");
 
 /** Characters of which each stands for several others. */
 const ligatures = (length: number, joint = "") => longText(length, 0xfd50, 60, joint) + joint + "\ufdfa".repeat(20);
@@ -40,8 +42,16 @@ const bodies: readonly (readonly [string, string, unknown])[] = [
   ["directories in each other", "/v1/pages", { title: "D3", dir: longText(150, 0x4e00, 20_000, "/"), okf: "- a\n" }],
   ["directories of ligatures", "/v1/pages", { title: "D4", dir: ligatures(130, "/"), okf: "- a\n" }],
   ["a link to a long name", "/v1/pages", { title: "L1", okf: `- [[${longText(590)}]] [[${ligatures(400)}]]\n` }],
-  ["a link to a long path", "/v1/pages", { title: "L2", okf: `- [x](/${longText(590)}.md) [y](${longText(5_000)}.md)\n` }],
-  ["an imported file's path", "/v1/import", { files: [{ path: `${longText(200, 0x4e00, 20_000, "/")}/${longText(190)}.md`, text: "- a\n" }] }],
+  [
+    "a link to a long path",
+    "/v1/pages",
+    { title: "L2", okf: `- [x](/${longText(590)}.md) [y](${longText(5_000)}.md)\n` },
+  ],
+  [
+    "an imported file's path",
+    "/v1/import",
+    { files: [{ path: `${longText(200, 0x4e00, 20_000, "/")}/${longText(190)}.md`, text: "- a\n" }] },
+  ],
   ["an imported file of ligatures", "/v1/import", { files: [{ path: `${ligatures(280, "/")}.md`, text: "- a\n" }] }],
   ["an imported file's name", "/v1/import", { files: [{ path: `${longText(590)}.md`, text: "- a\n" }] }],
   ["a captured address", "/v1/captures", { url: `https://e.org/${longText(1_900)}`, title: "C", markdown: "x" }],
@@ -51,7 +61,6 @@ const bodies: readonly (readonly [string, string, unknown])[] = [
 test.each(bodies)("%s is stored or refused", async (_what, path, body) => {
   const { tokens } = await givenPeople(sql);
   const answer = await send(server, tokens.admin, "POST", path, { body });
-  console.log(_what, answer.status, JSON.stringify(answer.body).slice(0, 160));
   expect(answer.status, JSON.stringify(answer.body).slice(0, 500)).toBeLessThan(500);
 });
 
@@ -64,6 +73,5 @@ test.each([
   ["pages in a long directory", `/v1/pages?dir=${encodeURIComponent(longText(600))}`],
 ])("%s is answered or refused", async (_what, path) => {
   const { tokens } = await givenPeople(sql);
-  const r=await send(server, tokens.viewer, "GET", path);console.log(_what,r.status,JSON.stringify(r.body).slice(0,120));
   expect((await send(server, tokens.viewer, "GET", path)).status).toBeLessThan(500);
 });

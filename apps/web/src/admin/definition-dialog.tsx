@@ -70,6 +70,11 @@ export function DefinitionDialog({
                 </li>
               ))}
             </ul>
+            {look.data.warnings.map((warning) => (
+              <p key={warning} className="refused">
+                <ExactLine text={warning} />
+              </p>
+            ))}
           </div>
         )}
       </Form>

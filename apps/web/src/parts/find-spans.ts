@@ -74,7 +74,8 @@ function readEmphasis(text: string): Reader {
       return undefined;
     const next = text.indexOf("*", start + 2);
     const close = [next, next + 1].find(
-      (at) => next > 0 && text.charAt(at) === "*" && /\S/.test(text.charAt(at - 1)) && !/[\w*]/.test(text.charAt(at + 1)),
+      (at) =>
+        next > 0 && text.charAt(at) === "*" && /\S/.test(text.charAt(at - 1)) && !/[\w*]/.test(text.charAt(at + 1)),
     );
     if (close === undefined) return undefined;
     return { start, end: close + 1, kind: "emphasis", inner: text.slice(start + 1, close), url: "" };

@@ -28,7 +28,7 @@ export const ruleWords = {
   holds: "What holds",
   set: "Set it here",
   killed: "denied by a kill switch",
-  byDial: "the dial decides",
+  byDial: "no rule; dial and approval policy decide",
   modeFrom: (mode: string, layer: string) => `${mode}, from the ${layer}`,
   groups: { families: "all of the family", servers: "all of the server" },
   stored: "Stored rules",

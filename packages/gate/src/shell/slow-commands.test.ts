@@ -12,7 +12,10 @@ test.each<readonly [string, () => unknown]>([
   ["letters that begin no address", () => dangerOfCommand(`cat ${"a".repeat(many)}`, { root: "/w" })],
   ["brackets in a word", () => dangerOfCommand(`cat ${"[".repeat(many)}`, { root: "/w" })],
   ["blanks before what ends a group", () => dangerOfCommand(`(a${" ".repeat(many)};)`, { root: "/w" })],
-  ["blanks before what ends a condition", () => dangerOfCommand(`if a; then b;${" ".repeat(many)}fi x`, { root: "/w" })],
+  [
+    "blanks before what ends a condition",
+    () => dangerOfCommand(`if a; then b;${" ".repeat(many)}fi x`, { root: "/w" }),
+  ],
   ["blanks in a script of sed", () => isHarmlessSedScript(`q${" ".repeat(many)}x`)],
   ["a command of the length that is read", () => unitsOfCommand(`{ a${" ".repeat(8_000)};${" ".repeat(100)}}x`)],
 ])("%s are read in no time", (_what, act) => {
