@@ -4,14 +4,14 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { repositoryRoot } from "./repository.ts";
 
-export interface Finding {
+interface Finding {
   readonly filename: string;
   readonly code: string;
   readonly message: string;
 }
 
 /** What the linter finds in `paths` of `folder`, with the configuration that lies there. */
-export function lint(folder: string, paths: readonly string[]): readonly Finding[] {
+function lint(folder: string, paths: readonly string[]): readonly Finding[] {
   const oxlint = join(repositoryRoot, "node_modules/oxlint/bin/oxlint");
   const { stdout, stderr } = spawnSync(process.execPath, [oxlint, "--format=json", ...paths], {
     cwd: folder,
