@@ -32,7 +32,7 @@ async function sameOn(browser: Browser, page: Page, options: BrowserContextOptio
   const context = await browser.newContext({ ...options, storageState: await page.context().storageState() });
   const other = await context.newPage();
   await other.goto(page.url());
-  await other.locator(".card").first().waitFor();
+  await other.locator('.card[data-armed="true"]').first().waitFor();
   return other;
 }
 
