@@ -6,6 +6,7 @@ import { download } from "../parts/download.ts";
 import { ExactLine } from "../parts/exact-text.tsx";
 import { Time } from "../parts/time.tsx";
 import { useAct } from "../parts/use-act.ts";
+import { Refusal } from "../parts/states.tsx";
 import { words } from "../words.ts";
 
 type Check = Answer<InferResponseType<typeof api.audit.checks.$get>>["checks"][number];
@@ -35,11 +36,7 @@ export function AuditCheck() {
           {names.ask}
         </button>
       </div>
-      {start.isError && (
-        <p className="refused" role="alert">
-          {start.error.message}
-        </p>
-      )}
+      <Refusal error={start.error} />
       {data !== undefined && <p role="status">{outcomeOf(check)}</p>}
       {isUnderWay && check.takenAt !== null && <p className="fine">{names.read(check.rowsRead)}</p>}
       {check !== undefined && check.finishedAt !== null && check.report !== null && (

@@ -6,6 +6,7 @@ import { ExactLine } from "../parts/exact-text.tsx";
 import { Time, useNow } from "../parts/time.tsx";
 import { useAct } from "../parts/use-act.ts";
 import { RowActs } from "../parts/row-acts.tsx";
+import { Refusal } from "../parts/states.tsx";
 import { words } from "../words.ts";
 
 const names = words.admin.account;
@@ -40,11 +41,7 @@ export function Delegations({
           </button>
         )}
       </div>
-      {revoke.isError && (
-        <p className="refused" role="alert">
-          {revoke.error.message}
-        </p>
-      )}
+      <Refusal error={revoke.error} />
       {standing?.length === 0 && <p className="fine">{names.noDelegations}</p>}
       <table className="table">
         <tbody>

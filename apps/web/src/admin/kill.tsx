@@ -2,6 +2,7 @@ import { useState } from "react";
 import { api, ask } from "../api.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { useDefinitions, useMe } from "../queries.ts";
+import { Refusal } from "../parts/states.tsx";
 import { words } from "../words.ts";
 import { ChoiceField, Form, TextField } from "../parts/fields.tsx";
 import { Section } from "./section.tsx";
@@ -70,11 +71,7 @@ export function Kill() {
                   {names.lift}
                 </button>
               </div>
-              {lift.isError && (
-                <p className="refused" role="alert">
-                  {lift.error.message}
-                </p>
-              )}
+              <Refusal error={lift.error} />
               <p role="status">{said}</p>
             </div>
             {isAsking && (

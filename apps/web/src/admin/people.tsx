@@ -3,6 +3,7 @@ import { useState } from "react";
 import { api, ask } from "../api.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { ExactLine } from "../parts/exact-text.tsx";
+import { Refusal } from "../parts/states.tsx";
 import { words } from "../words.ts";
 import { ChoiceField, Form, TextField } from "../parts/fields.tsx";
 import { Section } from "./section.tsx";
@@ -41,11 +42,7 @@ export function People() {
       >
         {({ users }) => (
           <>
-            {(change.error ?? invite.error) !== null && (
-              <p className="refused" role="alert">
-                {(change.error ?? invite.error)?.message}
-              </p>
-            )}
+            <Refusal error={change.error ?? invite.error} />
             {link !== undefined && (
               <p className="told-once" role="status">
                 {names.linkLead} <code>{link}</code>

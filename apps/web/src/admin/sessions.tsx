@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { api, ask } from "../api.ts";
 import { ExactLine } from "../parts/exact-text.tsx";
-import { Failure, Waiting } from "../parts/states.tsx";
+import { Failure, Refusal, Waiting } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { useAct } from "../parts/use-act.ts";
 import { RowActs } from "../parts/row-acts.tsx";
@@ -31,11 +31,7 @@ export function Sessions({ userId, tokenId }: { readonly userId: string; readonl
           </button>
         )}
       </div>
-      {end.isError && (
-        <p className="refused" role="alert">
-          {end.error.message}
-        </p>
-      )}
+      <Refusal error={end.error} />
       {data === undefined ? (
         error === null ? (
           <Waiting />

@@ -4,6 +4,7 @@ import { ExactLine } from "../parts/exact-text.tsx";
 import { RowActs } from "../parts/row-acts.tsx";
 import { Time } from "../parts/time.tsx";
 import { useAct } from "../parts/use-act.ts";
+import { Refusal } from "../parts/states.tsx";
 import { words } from "../words.ts";
 import { RuleDialog } from "./rule-dialog.tsx";
 import { entryText, type Rule } from "./rule-draft.ts";
@@ -35,11 +36,7 @@ export function StoredRules({
           </button>
         )}
       </div>
-      {revoke.isError && (
-        <p className="refused" role="alert">
-          {revoke.error.message}
-        </p>
-      )}
+      <Refusal error={revoke.error} />
       {rules.length === 0 && <p className="fine">{words.admin.none}</p>}
       <table className="table">
         <tbody>

@@ -4,6 +4,7 @@ import { api, ask } from "../api.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { ExactLine } from "../parts/exact-text.tsx";
 import { Time } from "../parts/time.tsx";
+import { Refusal } from "../parts/states.tsx";
 import { words } from "../words.ts";
 import { ChoiceField, Form, TextField } from "../parts/fields.tsx";
 import { RowActs } from "../parts/row-acts.tsx";
@@ -34,11 +35,7 @@ export function Tokens({ users }: { readonly users: readonly Person[] }) {
           </button>
         )}
       </div>
-      {revoke.isError && (
-        <p className="refused" role="alert">
-          {revoke.error.message}
-        </p>
-      )}
+      <Refusal error={revoke.error} />
       <table className="table">
         <tbody>
           {tokens.map((token) => (

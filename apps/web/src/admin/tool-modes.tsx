@@ -3,7 +3,7 @@ import { api, ask } from "../api.ts";
 import { ExactLine } from "../parts/exact-text.tsx";
 import { ModeControl, type SetMode } from "../parts/mode-control.tsx";
 import { RowActs } from "../parts/row-acts.tsx";
-import { Failure, Waiting } from "../parts/states.tsx";
+import { Failure, Refusal, Waiting } from "../parts/states.tsx";
 import { useAct } from "../parts/use-act.ts";
 import { useMe } from "../queries.ts";
 import { words } from "../words.ts";
@@ -63,11 +63,7 @@ export function ToolModes({ scope }: { readonly scope: ToolScope }) {
   );
   return (
     <>
-      {set.isError && (
-        <p className="refused" role="alert">
-          {set.error.message}
-        </p>
-      )}
+      <Refusal error={set.error} />
       {layer.data !== undefined && hasOwn && (
         <p className="told-once" role="status">
           {words.runs.ownTools}

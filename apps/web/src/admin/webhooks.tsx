@@ -3,7 +3,7 @@ import { useState } from "react";
 import { api, ask } from "../api.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { ExactLine } from "../parts/exact-text.tsx";
-import { Empty } from "../parts/states.tsx";
+import { Empty, Refusal } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { words } from "../words.ts";
 import { Form, TextField } from "../parts/fields.tsx";
@@ -34,11 +34,7 @@ export function Webhooks() {
       {({ webhooks }) => (
         <>
           {webhooks.length === 0 && <Empty title={words.admin.none} />}
-          {remove.isError && (
-            <p className="refused" role="alert">
-              {remove.error.message}
-            </p>
-          )}
+          <Refusal error={remove.error} />
           <table className="table">
             <tbody>
               {webhooks.map((hook) => (
@@ -131,11 +127,7 @@ function Deliveries({ id, onClose }: { readonly id: string; readonly onClose: ()
           ))}
         </tbody>
       </table>
-      {again.isError && (
-        <p className="refused" role="alert">
-          {again.error.message}
-        </p>
-      )}
+      <Refusal error={again.error} />
       <div className="buttons">
         <button type="button" onClick={onClose}>
           {words.keys.close}

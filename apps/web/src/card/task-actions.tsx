@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { api, ask, type Task } from "../api.ts";
 import { ExactLine } from "../parts/exact-text.tsx";
+import { Refusal } from "../parts/states.tsx";
 import { words } from "../words.ts";
 import type { CardActions } from "./card.tsx";
 
@@ -39,11 +40,7 @@ export function TaskActions({ task, arm, onActions }: Props) {
 
   return (
     <>
-      {close.isError && (
-        <p className="refused" role="alert">
-          {close.error.message}
-        </p>
-      )}
+      <Refusal error={close.error} />
       {task.question === null ? (
         <div className="buttons">
           <button type="button" className="primary" disabled={isBusy} onClick={arm(say({ kind: "done" }))}>

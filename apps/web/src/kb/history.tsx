@@ -5,7 +5,7 @@ import { Diff } from "../card/diff.tsx";
 import { diffLines } from "../parts/diff-lines.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { ExactLine } from "../parts/exact-text.tsx";
-import { Failure, Waiting } from "../parts/states.tsx";
+import { Failure, Refusal, Waiting } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { useAct } from "../parts/use-act.ts";
 import { words } from "../words.ts";
@@ -24,11 +24,7 @@ export function History({ pageId, mayUndo }: { readonly pageId: string; readonly
   }
   return (
     <>
-      {undo.isError && (
-        <p className="refused" role="alert">
-          {undo.error.message}
-        </p>
-      )}
+      <Refusal error={undo.error} />
       <ol className="kb-history">
         {data.pages
           .flatMap((part) => part.commands)

@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect, useId, useRef } from "react";
+import { Refusal } from "./states.tsx";
 import { words } from "../words.ts";
 
 interface TextProps {
@@ -134,11 +135,7 @@ export function Form({ onSubmit, submit, isBusy, error = null, isDangerous = fal
       }}
     >
       {children}
-      {error !== null && (
-        <p className="refused" role="alert">
-          {error.message}
-        </p>
-      )}
+      <Refusal error={error} />
       <div className="buttons">
         <button type="submit" className={isDangerous ? "danger" : "primary"} disabled={isBusy}>
           {submit}

@@ -39,3 +39,13 @@ export function Failure({ error, onRetry }: { readonly error: Error; readonly on
     </div>
   );
 }
+
+/** What was asked for was not done: why, said aloud. Nothing where there is no error. */
+export function Refusal({ error }: { readonly error: Error | null | undefined }) {
+  if (error === null || error === undefined) return null;
+  return (
+    <p className="refused" role="alert">
+      {error.message}
+    </p>
+  );
+}

@@ -6,6 +6,7 @@ import { Dialog } from "../parts/dialog.tsx";
 import { ExactLine } from "../parts/exact-text.tsx";
 import { Time } from "../parts/time.tsx";
 import { useMe } from "../queries.ts";
+import { Refusal } from "../parts/states.tsx";
 import { words } from "../words.ts";
 import { isLive } from "./standing.ts";
 import { StandingBadge } from "./standing-badge.tsx";
@@ -104,11 +105,7 @@ function CancelDialog({ runId, onClose }: { readonly runId: string; readonly onC
           <span className="label">{words.runs.reason}</span>
           <input maxLength={500} value={reason} onChange={(event) => setReason(event.target.value)} />
         </label>
-        {cancel.isError && (
-          <p className="refused" role="alert">
-            {cancel.error.message}
-          </p>
-        )}
+        <Refusal error={cancel.error} />
         <div className="buttons">
           <button type="submit" className="danger" disabled={cancel.isPending}>
             {words.runs.cancelYes}

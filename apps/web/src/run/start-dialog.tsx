@@ -5,7 +5,7 @@ import { api, ask } from "../api.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { ChoiceField } from "../parts/fields.tsx";
 import { useOnceKey } from "../parts/use-once-key.ts";
-import { Failure, Waiting } from "../parts/states.tsx";
+import { Failure, Refusal, Waiting } from "../parts/states.tsx";
 import { useDefinitions, useMe } from "../queries.ts";
 import { words } from "../words.ts";
 
@@ -65,11 +65,7 @@ export function StartDialog({ onClose }: { readonly onClose: () => void }) {
           {me.data?.mayDecide === true && (
             <ChoiceField label={words.runs.dial} value={level} choices={words.admin.rules.dials} onChange={setLevel} />
           )}
-          {start.isError && (
-            <p className="refused" role="alert">
-              {start.error.message}
-            </p>
-          )}
+          <Refusal error={start.error} />
           <div className="buttons">
             <button type="submit" className="primary" disabled={start.isPending || input.trim() === ""}>
               {words.runs.startButton}

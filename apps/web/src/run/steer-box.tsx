@@ -4,6 +4,7 @@ import { api, ask, type RunTree } from "../api.ts";
 import { ExactLine } from "../parts/exact-text.tsx";
 import { useOnceKey } from "../parts/use-once-key.ts";
 import { useMe } from "../queries.ts";
+import { Refusal } from "../parts/states.tsx";
 import { words } from "../words.ts";
 
 /** A message into a live run. Enter sends it, unless it ends the composing of a character; Shift with Enter is a new line. */
@@ -55,11 +56,7 @@ export function SteerBox({ run }: { readonly run: RunTree["run"] }) {
         send();
       }}
     >
-      {steer.isError && (
-        <p className="refused" role="alert">
-          {steer.error.message}
-        </p>
-      )}
+      <Refusal error={steer.error} />
       <textarea
         aria-label={words.runs.steer}
         placeholder={words.runs.steer}
