@@ -9,17 +9,35 @@ import { type Owned, readGrouped, readOwned } from "./read-grouped.ts";
 export const runRef = `json_build_object('id', r.id, 'title', r.title, 'definition', d.name, 'startedBy', s.name)`;
 
 /**
+ * SQL: the policy that a run is judged under, to be joined laterally. `offset 0`: the planner orders no more than eight
+ * tables together, and would put a join of all runs with their policies beside them.
+ */
+export function policyOfRun(runId: string): string {
+  return `(select * from policy_of(array[${runId}]) offset 0)`;
+}
+
+/**
  * SQL: true from the deadline on, whether or not the sweeper has come; under a kill, and for a while after it, nothing
- * is overdue. Needs `policy_of` as `p`.
+ * is overdue. Needs `policyOfRun` as `p`.
  */
 export function isOverdue(expiresAt: string): string {
   return `(${expiresAt} is not null and p.killed is null and greatest(${expiresAt}, p.expires_not_before) <= clock_timestamp())`;
 }
 
-/** SQL: until when something waits that `isOpen`: a lift gives it more time than its own deadline. Needs `policy_of` as `p`. */
+/** SQL: until when something waits that `isOpen`: a lift gives it more time than its own deadline. Needs `policyOfRun` as `p`. */
 export function deadlineOf(expiresAt: string, isOpen: string): string {
   return `case when ${isOpen} and ${expiresAt} is not null then greatest(${expiresAt}, p.expires_not_before) else ${expiresAt} end`;
 }
+
+/** SQL: what waits in the workspace $1 beyond its deadline and no sweeper has come to: few, as the time of waking finds them. */
+export const overdueWaits = `
+  select c.approval_id, c.question_id
+    from (select id from runs where wake_at <= clock_timestamp() and workspace_id = $1 offset 0) r
+   cross join lateral (
+         select t.approval_id, t.question_id
+           from tool_calls t
+          where t.run_id = r.id and t.waits_on in ('approval', 'question') and t.wait_until <= clock_timestamp()
+         offset 0) c`;
 
 const votes = `coalesce((
   select json_agg(json_build_object(
@@ -63,7 +81,7 @@ function selectApprovals(where: string): string {
       join tool_calls c  on c.id = a.call_id
       left join users u  on u.id = a.decided_by
       left join users f  on f.id = a.decided_for
-     cross join lateral policy_of(array[a.run_id]) p
+     cross join lateral ${policyOfRun("a.run_id")} p
      cross join lateral (select a.status = 'pending' and ${isOverdue("a.expires_at")} as is_overdue) o
      where a.workspace_id = $1 and ${where}) a`;
 }
@@ -75,10 +93,12 @@ const ofCalls = `${selectApprovals("a.call_id = any ($2::uuid[])")} order by id`
 const pending = `${selectApprovals("a.status = 'pending' and a.id > $2::uuid")}
   where status = 'pending' order by id limit $3::int + 1`;
 
-const expired = `${selectApprovals("(a.status = 'expired' or (a.status = 'pending' and a.expires_at <= clock_timestamp())) and a.id < $2::uuid")}
+const expired = `${selectApprovals(`a.id = any (array(
+       (select e.id from approvals e where e.workspace_id = $1 and e.status = 'expired' and e.id < $2::uuid order by e.id desc limit $3::int + 1)
+       union all select w.approval_id from (${overdueWaits}) w where w.approval_id < $2::uuid))`)}
   where status = 'expired' order by id desc limit $3::int + 1`;
 
-const settled = `${selectApprovals("a.status = $4 and a.id < $2::uuid")}
+const settled = `${selectApprovals("a.status <> 'pending' and a.status = $4 and a.id < $2::uuid")}
   order by id desc limit $3::int + 1`;
 
 type Row = Approval & { card: string };

@@ -1,6 +1,6 @@
 import type { Queryable } from "@countersign/db/connect.ts";
 import type { Question } from "../shapes/questions.ts";
-import { deadlineOf, isOverdue, runRef } from "./approvals.ts";
+import { deadlineOf, isOverdue, policyOfRun, runRef } from "./approvals.ts";
 
 const questions = `
   select q.id, case when o.is_overdue then 'expired' else q.status end as status,
@@ -17,7 +17,7 @@ const questions = `
     join definitions d on d.id = r.definition_id
     join users s       on s.id = r.started_by
     left join users u  on u.id = q.answered_by
-   cross join lateral policy_of(array[q.run_id]) p
+   cross join lateral ${policyOfRun("q.run_id")} p
    cross join lateral (select q.status = 'open' and ${isOverdue("q.expires_at")} as is_overdue) o
    where q.workspace_id = $1 and q.id = any ($2::uuid[])`;
 

@@ -1,6 +1,6 @@
 import type { Tx } from "@countersign/db/connect.ts";
 import type { Task } from "../shapes/tasks.ts";
-import { isOverdue, readApprovals, runRef } from "./approvals.ts";
+import { isOverdue, overdueWaits, policyOfRun, readApprovals, runRef } from "./approvals.ts";
 import { firstId, lastId } from "./ids.ts";
 import { readQuestions } from "./questions.ts";
 
@@ -32,7 +32,7 @@ function selectTasks(where: string): string {
       left join users v       on v.id = ${userIn("t.resolved_by")}
       left join approvals a   on a.id = t.approval_id
       left join questions q   on q.id = t.question_id
-      left join lateral policy_of(array[t.run_id]) p on coalesce(a.expires_at, q.expires_at) is not null
+      left join lateral ${policyOfRun("t.run_id")} p on coalesce(a.expires_at, q.expires_at) is not null
      cross join lateral (
            select coalesce(a.expires_at, q.expires_at) as expires_at,
                   t.status = 'open' and ${isOverdue("coalesce(a.expires_at, q.expires_at)")} as is_overdue) o
@@ -41,16 +41,22 @@ function selectTasks(where: string): string {
 
 const byId = selectTasks("t.id = $2::uuid");
 
-const inSection = "($4::text is null or section = $4)";
+const inSection = "($4::text is null or t.section = $4)";
 
-const open = `${selectTasks("t.status = 'open' and t.id > $2::uuid")}
-  where status = 'open' and ${inSection} order by id limit $3::int + 1`;
+const open = `${selectTasks(`t.status = 'open' and t.id > $2::uuid and ${inSection}`)}
+  where status = 'open' order by id limit $3::int + 1`;
 
-const expired = `${selectTasks("(t.status = 'expired' or (t.status = 'open' and coalesce(a.expires_at, q.expires_at) <= clock_timestamp())) and t.id < $2::uuid")}
-  where status = 'expired' and ${inSection} order by id desc limit $3::int + 1`;
+const expired = `${selectTasks(`t.id = any (array(
+       (select e.id from tasks e
+         where e.workspace_id = $1 and e.status = 'expired' and ($4::text is null or e.section = $4) and e.id < $2::uuid
+         order by e.id desc limit $3::int + 1)
+       union all
+       select coalesce((select f.task_id from approvals f where f.id = w.approval_id), (select g.task_id from questions g where g.id = w.question_id))
+         from (${overdueWaits}) w)) and t.id < $2::uuid and ${inSection}`)}
+  where status = 'expired' order by id desc limit $3::int + 1`;
 
-const closed = `${selectTasks("t.status = $5 and t.id < $2::uuid")}
-  where ${inSection} order by id desc limit $3::int + 1`;
+const closed = `${selectTasks(`t.status <> 'open' and t.status = $5 and t.id < $2::uuid and ${inSection}`)}
+  order by id desc limit $3::int + 1`;
 
 type Row = Omit<Task, "approval" | "question"> & {
   approvalId: string | null;

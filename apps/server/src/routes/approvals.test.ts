@@ -4,6 +4,7 @@ import { commitWithin } from "@countersign/engine/commit.ts";
 import { markUnknown } from "@countersign/engine/commits/mark-unknown.ts";
 import { recordTurn } from "@countersign/engine/commits/record-turn.ts";
 import { aCall, aGatedCall, aTurn, claimRun, givenGatedRun, givenRun } from "@countersign/engine/testing/fixtures.ts";
+import { moveDeadlines } from "@countersign/engine/testing/rows.ts";
 import { v7 as newId } from "uuid";
 import { afterAll, expect, test } from "vitest";
 import { type Answer, givenPeople, send, startTestServer } from "../testing/harness.ts";
@@ -269,8 +270,8 @@ test("AZ33: whoever decides the moment the log tells of the call is accepted, al
 
 test("AZ39: from the deadline on a decision is refused with 410, before any sweeper; the card reads expired and leaves the list, and the audit keeps the attempt", async () => {
   const world = await givenPeople(sql);
-  const { approvalId } = await givenGatedRun(sql, world, { expiresMs: 3_600_000 });
-  await sql`update approvals set expires_at = clock_timestamp() - interval '1 second' where id = ${approvalId}`;
+  const { approvalId, runId } = await givenGatedRun(sql, world, { expiresMs: 3_600_000 });
+  await moveDeadlines(sql, runId, -1_000);
   expect(await decide(world.tokens.approver, approvalId, "approve")).toMatchObject({
     status: 410,
     body: { code: "expired", settlement: { status: "expired", by: "system:timeout" } },
