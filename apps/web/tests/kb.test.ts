@@ -7,6 +7,19 @@ const { sql } = stage;
 
 const nasty = hostile.replaceAll(/[\u202E\u200B\u001B]/g, "");
 
+const written = `## What to do
+- Water the [[Roses]], **early**
+  - in the morning, see [the almanac](https://almanac.example/may)
+- Or [[roses|the red ones]], or \`[[Roses]]\`
+
+| bed | plants |
+| --- | --- |
+| north | 12 |
+
+\`\`\`
+[[Roses]]
+\`\`\``;
+
 test("a page is made, written, found, read as an outline with its links both ways, and its history says who", async () => {
   const page = await stage.signIn("operator");
   await page.goto(`${stage.url}/kb`);
@@ -19,14 +32,13 @@ test("a page is made, written, found, read as an outline with its links both way
   await page.getByRole("button", { name: "Make it" }).click();
   await page.waitForURL("**/kb/pages/*/edit");
   const editor = page.getByLabel(/The page as an outline/);
-  await editor.fill(`${await editor.inputValue()}\n- Water the [[Roses]]\n  - in the morning\n- ${nasty}\n`);
+  await editor.fill(`${await editor.inputValue()}\n${written}\n- ${nasty}\n`);
   await expectAccessible(page);
   await keepPicture(page, "kb-edit");
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await page.getByText("in the morning").waitFor();
   await expectClean(page);
   await expectAccessible(page);
-  await keepPicture(page, "kb-page");
 
   await page.goto(`${stage.url}/kb`);
   await page.getByRole("button", { name: "New page…" }).click();
@@ -35,7 +47,15 @@ test("a page is made, written, found, read as an outline with its links both way
   await page.waitForURL("**/kb/pages/*/edit");
   await page.getByRole("link", { name: "Read" }).click();
   await page.getByRole("heading", { name: "Linked from" }).waitFor();
-  await page.getByRole("link", { name: "Garden" }).waitFor();
+  await page.getByRole("link", { name: "Garden" }).click();
+  const outline = page.locator(".outline").first();
+  await outline.getByRole("heading", { name: "What to do" }).waitFor();
+  await outline.getByRole("link", { name: "the red ones" }).waitFor();
+  expect(await outline.getByRole("link", { name: /roses|red ones/i }).count()).toBe(2);
+  await expectAccessible(page);
+  await keepPicture(page, "kb-page");
+  await outline.getByRole("link", { name: "Roses" }).click();
+  await page.getByRole("heading", { name: "Roses", level: 1 }).waitFor();
 
   await page.goto(`${stage.url}/kb`);
   await page.getByRole("link", { name: "home/" }).click();

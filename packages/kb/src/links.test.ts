@@ -40,7 +40,9 @@ test("KN12: a link waits for its page, and a rename touches what is resolved alo
   const page = await act.page(me, "P", "- [[Later]] and [[Never]]\n");
   expect(await act.do(me, (reader) => listReached(reader, page.id, 1, 10))).toEqual([]);
   const later = await act.page(me, "later", "- a\n");
-  expect(await act.do(me, (reader) => listReached(reader, page.id, 1, 10))).toEqual([{ id: later.id, title: "later" }]);
+  expect(await act.do(me, (reader) => listReached(reader, page.id, 1, 10))).toMatchObject([
+    { id: later.id, title: "later" },
+  ]);
   await act.do(me, (writer) => movePage(writer, { pageId: later.id, title: "Now" }));
   expect(await act.outline(me, page.id)).toBe("- [[Now]] and [[Never]]\n");
 });

@@ -5,19 +5,24 @@ export interface LinkedPage {
   readonly title: string;
 }
 
+/** A page that is linked to, and by which names and paths: as links are compared, so in small letters. */
+export interface LinkTarget extends LinkedPage {
+  readonly names: readonly string[];
+}
+
 /**
  * The pages that a page links to, in the order of its links. A link to a page that the reader does not see goes to one
  * that bears the name and is seen, or nowhere.
  */
-export async function listLinked(reader: Reader, pageId: string, limit: number): Promise<LinkedPage[]> {
-  return await reader.tx<LinkedPage[]>`
+export async function listLinked(reader: Reader, pageId: string, limit: number): Promise<LinkTarget[]> {
+  return await reader.tx<LinkTarget[]>`
     with seen as (
-      select min(l.id) as first,
+      select min(l.id) as first, array_agg(distinct l.target) as names,
              coalesce((select v.id from ${visiblePages(reader)} v where v.id = l.target_page_id),
                       (select v.id from ${visiblePages(reader)} v
                         where l.kind = 'title' and v.names @> array[l.target] order by v.created_at, v.id limit 1)) as id
-        from links l where l.page_id = ${pageId} group by 2)
-    select p.id, p.title from seen s join pages p on p.id = s.id where p.id <> ${pageId} order by s.first limit ${limit}`;
+        from links l where l.page_id = ${pageId} group by 3)
+    select p.id, p.title, s.names from seen s join pages p on p.id = s.id where p.id <> ${pageId} order by s.first limit ${limit}`;
 }
 
 /** The pages with a link to a page, by title, of those that the reader sees. */

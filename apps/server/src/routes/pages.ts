@@ -154,7 +154,9 @@ export function createPageRoutes(deps: ServerDependencies) {
         kind,
         text,
       }));
-      return c.json({ ...copyNames(head), okf: view.okf, nodes, links, backlinks: [...view.backlinks] }, 200);
+      const named = links.map(({ id: linkedId, title, names }) => ({ id: linkedId, title, names: [...names] }));
+      const backlinks = [...view.backlinks];
+      return c.json({ ...copyNames(head), okf: view.okf, nodes, links: named, backlinks }, 200);
     })
     .openapi(put, async (c) => {
       const actor = c.get("actor");

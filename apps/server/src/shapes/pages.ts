@@ -36,7 +36,13 @@ export const pageSchema = pageHeadSchema
   .extend({
     okf: z.string().openapi({ description: "Frontmatter and outline; every bullet ends its first line with its id" }),
     nodes: z.array(z.object({ id: z.string(), parentId: z.string().nullable(), kind: z.string(), text: z.string() })),
-    links: z.array(linkedPage),
+    links: z.array(
+      linkedPage.extend({
+        names: z
+          .array(z.string())
+          .openapi({ description: "By which names, in small letters, and which paths it is linked to" }),
+      }),
+    ),
     backlinks: z.array(linkedPage),
   })
   .openapi("KnowledgePage");

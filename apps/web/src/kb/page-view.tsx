@@ -126,7 +126,7 @@ function Linked({
   none,
 }: {
   readonly title: string;
-  readonly pages: Page["links"];
+  readonly pages: Page["backlinks"];
   readonly none?: string;
 }) {
   if (pages.length === 0 && none === undefined) return null;

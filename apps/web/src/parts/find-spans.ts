@@ -2,10 +2,10 @@
 export interface FoundSpan {
   readonly start: number;
   readonly end: number;
-  readonly kind: "code" | "strong" | "emphasis" | "link";
+  readonly kind: "code" | "strong" | "emphasis" | "link" | "name";
   /** What is seen of it. */
   readonly inner: string;
-  /** Where a link goes. */
+  /** Where a link goes; of a `[[name|words]]` the name. */
   readonly url: string;
 }
 
@@ -18,7 +18,14 @@ const bare = /https?:\/\/[^\s<>"'`)\]]{1,2000}/y;
  * length, whatever stands in it: what a mark needs behind it is looked up, not looked for by each mark anew.
  */
 export function* findSpans(text: string): Generator<FoundSpan> {
-  const readers = [readCode(text), readStrong(text), readEmphasis(text), readLink(text), readBare(text)];
+  const readers = [
+    readCode(text),
+    readStrong(text),
+    readEmphasis(text),
+    readName(text),
+    readLink(text),
+    readBare(text),
+  ];
   const mark = /[`*[]|https?:\/\//g;
   for (let found = mark.exec(text); found !== null; found = mark.exec(text)) {
     const { index } = found;
@@ -80,6 +87,22 @@ function readEmphasis(text: string): Reader {
     if (close === undefined) return undefined;
     return { start, end: close + 1, kind: "emphasis", inner: text.slice(start + 1, close), url: "" };
   };
+}
+
+/** `[[name]]` and `[[name|words]]`, the bar escaped or not: at most as long as a title may be. */
+function readName(text: string): Reader {
+  const name = /\[\[([^[\]|\n]{1,300})(?:\|([^[\]\n]{1,300}))?\]\]/y;
+  return (start) => {
+    name.lastIndex = start;
+    const [whole, target = "", shown] = name.exec(text) ?? [];
+    if (whole === undefined) return undefined;
+    const url = (shown === undefined ? target : withoutBar(target)).trim();
+    return { start, end: start + whole.length, kind: "name", inner: shown ?? target, url };
+  };
+}
+
+function withoutBar(target: string): string {
+  return target.endsWith("\\") ? target.slice(0, -1) : target;
 }
 
 function readLink(text: string): Reader {

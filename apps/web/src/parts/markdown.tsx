@@ -1,7 +1,8 @@
 import { createElement, Fragment, useMemo } from "react";
+import { Link } from "wouter";
 import { ExactProse, ExactText } from "./exact-text.tsx";
 import { LongText } from "./long-text.tsx";
-import { type Block, readMarkdown, type Span } from "./read-markdown.ts";
+import { type Block, type PageOf, readMarkdown, type Span } from "./read-markdown.ts";
 import "./markdown.css";
 
 /**
@@ -12,8 +13,9 @@ export function Markdown({ text }: { readonly text: string }) {
   return <LongText text={text} fileName="text.md" Body={Blocks} />;
 }
 
-function Blocks({ text }: { readonly text: string }) {
-  const blocks = useMemo(() => readMarkdown(text), [text]);
+/** The same for a piece of a page, with links to the pages that `pageOf` knows. */
+export function Blocks({ text, pageOf }: { readonly text: string; readonly pageOf?: PageOf }) {
+  const blocks = useMemo(() => readMarkdown(text, pageOf), [text, pageOf]);
   return (
     <div className="markdown">
       {blocks.map((block, n) => (
@@ -91,6 +93,12 @@ function drawSpan(span: Span) {
           <Spans spans={span.spans} />
           {hostBeside(span)}
         </a>
+      );
+    case "page":
+      return (
+        <Link href={`/kb/pages/${span.id}`}>
+          <Spans spans={span.spans} />
+        </Link>
       );
   }
 }

@@ -54,8 +54,24 @@ test("what is read is what is written, no letter less", () => {
 
 test("hostile lengths are read in time", () => {
   const began = performance.now();
-  for (const piece of ["*", "`", "[", "**a", "> ", "- ", "[a](", "![", "https://", "*0h[p", "**a *b ", "``a`", "[p"]) {
-    for (const end of ["", "]", "](x"]) readMarkdown(piece.repeat(400_000 / piece.length) + end);
+  for (const piece of [
+    "*",
+    "`",
+    "[",
+    "**a",
+    "> ",
+    "- ",
+    "[a](",
+    "![",
+    "https://",
+    "*0h[p",
+    "**a *b ",
+    "``a`",
+    "[p",
+    "[[a",
+    "[[a|",
+  ]) {
+    for (const end of ["", "]", "]]", "](x"]) readMarkdown(piece.repeat(400_000 / piece.length) + end);
   }
   for (const line of ["# ", "* ", "1. "]) readMarkdown(`${line}${" ".repeat(200_000)}\rx${" #".repeat(50_000)}`);
   expect(performance.now() - began).toBeLessThan(20_000);
@@ -75,4 +91,27 @@ test("of marks in each other the first that closes counts", () => {
   expect(kindsOf("**a** and **b**").map(({ kind }) => kind)).toEqual(["strong", "text", "strong"]);
   expect(kindsOf("``a`b``").map(({ kind }) => kind)).toEqual(["code"]);
   expect(kindsOf("2 * 3 * 4").map(({ kind }) => kind)).toEqual(["text"]);
+});
+
+test("links to pages lead where they are known to lead, and are text elsewhere", () => {
+  const pages = new Map([
+    ["Roses", "1"],
+    ["../beds/tulips.md", "2"],
+  ]);
+  const spansOf = (text: string) =>
+    readMarkdown(text, (name) => pages.get(name)).flatMap((block) => ("spans" in block ? block.spans : []));
+  const leads = (id: string, text: string) => ({ kind: "page", id, spans: [{ kind: "text", text }] });
+  expect(spansOf("[[Roses]]")).toEqual([leads("1", "Roses")]);
+  expect(spansOf("[[Roses|the red ones]] [[ Roses ]]")).toEqual([
+    leads("1", "the red ones"),
+    { kind: "text", text: " " },
+    leads("1", " Roses "),
+  ]);
+  expect(spansOf("[[Roses\\|red]]")).toEqual([leads("1", "red")]);
+  expect(spansOf("[tulips](../beds/tulips.md)")).toEqual([leads("2", "tulips")]);
+  expect(spansOf("`[[Roses]]`")).toEqual([{ kind: "code", text: "[[Roses]]" }]);
+  for (const text of ["[[Nowhere]]", "[a](javascript:alert(1))", "[a](javascript:x)", "![[Roses", "[[]]", "[[a\nb]]"]) {
+    expect(spansOf(text)).toEqual([{ kind: "text", text }]);
+  }
+  expect(readMarkdown("[[Roses]]")).toEqual([{ kind: "paragraph", spans: [{ kind: "text", text: "[[Roses]]" }] }]);
 });

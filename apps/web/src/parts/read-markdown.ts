@@ -11,7 +11,13 @@ export type Block =
 export type Span =
   | { readonly kind: "text" | "code"; readonly text: string }
   | { readonly kind: "strong" | "emphasis"; readonly spans: readonly Span[] }
-  | { readonly kind: "link"; readonly url: string; readonly spans: readonly Span[] };
+  | { readonly kind: "link"; readonly url: string; readonly spans: readonly Span[] }
+  | { readonly kind: "page"; readonly id: string; readonly spans: readonly Span[] };
+
+/** The id of the page that a name or a path leads to; undefined where it leads to none. */
+export type PageOf = (nameOrPath: string) => string | undefined;
+
+const noPages: PageOf = () => undefined;
 
 const fence = /^ {0,3}(`{3,}|~{3,})/;
 const heading = /^ {0,3}(#{1,6}) +(?! )(.*)$/;
@@ -19,15 +25,15 @@ const item = /^ {0,8}(?:([-*+])|\d{1,9}[.)]) +(?! )(.*)$/;
 const quote = /^ {0,3}> ?(.*)$/;
 
 /**
- * Reads a small part of Markdown: paragraphs, headings, lists, quotes, code, emphasis and links to http, https and mailto.
- * Whatever else stands there, HTML and images among it, stays the text it is.
+ * Reads a small part of Markdown: paragraphs, headings, lists, quotes, code, emphasis, links to http, https and mailto,
+ * and links to the pages that `pageOf` knows. Whatever else stands there, HTML and images among it, stays the text it is.
  */
-export function readMarkdown(text: string): readonly Block[] {
+export function readMarkdown(text: string, pageOf: PageOf = noPages): readonly Block[] {
   const lines = text.split(/\r\n|\n/);
   const blocks: Block[] = [];
   let paragraph: string[] = [];
   const endParagraph = (): void => {
-    if (paragraph.length > 0) blocks.push({ kind: "paragraph", spans: readSpans(paragraph.join("\n")) });
+    if (paragraph.length > 0) blocks.push({ kind: "paragraph", spans: readSpans(paragraph.join("\n"), pageOf) });
     paragraph = [];
   };
 
@@ -45,7 +51,7 @@ export function readMarkdown(text: string): readonly Block[] {
     const [, signs, title] = heading.exec(line) ?? [];
     if (signs !== undefined) {
       endParagraph();
-      blocks.push({ kind: "heading", level: signs.length, spans: readSpans(withoutClosing(title ?? "")) });
+      blocks.push({ kind: "heading", level: signs.length, spans: readSpans(withoutClosing(title ?? ""), pageOf) });
       continue;
     }
     const listed = item.exec(line);
@@ -55,7 +61,7 @@ export function readMarkdown(text: string): readonly Block[] {
       const items: (readonly Span[])[] = [];
       for (let found: RegExpExecArray | null = listed; found !== null; found = item.exec(lines[n + 1] ?? "")) {
         if (found !== listed) n += 1;
-        items.push(readSpans(found[2] ?? ""));
+        items.push(readSpans(found[2] ?? "", pageOf));
         if ((item.exec(lines[n + 1] ?? "")?.[1] === undefined) !== isOrdered) break;
       }
       blocks.push({ kind: "list", isOrdered, items });
@@ -64,7 +70,7 @@ export function readMarkdown(text: string): readonly Block[] {
     const quoted = quote.exec(line);
     if (quoted !== null) {
       endParagraph();
-      blocks.push({ kind: "quote", spans: readSpans(quoted[1] ?? "") });
+      blocks.push({ kind: "quote", spans: readSpans(quoted[1] ?? "", pageOf) });
       continue;
     }
     if (line.trim() === "") endParagraph();
@@ -90,12 +96,12 @@ function withoutEnd(text: string, character: string): string {
 /** How deep one emphasis stands in another; what is deeper stays text. */
 const mostDepth = 4;
 
-function readSpans(text: string, depth = 0): readonly Span[] {
+function readSpans(text: string, pageOf: PageOf, depth = 0): readonly Span[] {
   if (depth > mostDepth) return [{ kind: "text", text }];
   const found: Span[] = [];
   let from = 0;
   for (const part of findSpans(text)) {
-    const span = spanOf(part, depth);
+    const span = spanOf(part, pageOf, depth);
     if (span === undefined) continue;
     if (part.start > from) found.push({ kind: "text", text: text.slice(from, part.start) });
     found.push(span);
@@ -105,10 +111,13 @@ function readSpans(text: string, depth = 0): readonly Span[] {
   return found;
 }
 
-function spanOf({ kind, inner, url }: FoundSpan, depth: number): Span | undefined {
+function spanOf({ kind, inner, url }: FoundSpan, pageOf: PageOf, depth: number): Span | undefined {
   if (kind === "code") return { kind, text: inner };
-  if (kind !== "link") return { kind, spans: readSpans(inner, depth + 1) };
-  return isSafe(url) ? { kind, url, spans: [{ kind: "text", text: inner }] } : undefined;
+  if (kind === "strong" || kind === "emphasis") return { kind, spans: readSpans(inner, pageOf, depth + 1) };
+  const spans: readonly Span[] = [{ kind: "text", text: inner }];
+  if (kind === "link" && isSafe(url)) return { kind, url, spans };
+  const id = pageOf(url);
+  return id === undefined ? undefined : { kind: "page", id, spans };
 }
 
 /** An address that a browser takes for what it looks like, to somewhere a click may lead. */
