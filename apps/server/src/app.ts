@@ -74,9 +74,12 @@ export function createApp(deps: ServerDependencies) {
     await next();
     // A connection kept alive would hold up the end of the server.
     if (deps.closing.aborted) c.header("Connection", "close");
+    // What one account was answered is no browser's to keep, or to take for anything but what it is.
+    if (!c.res.headers.has("Cache-Control")) c.header("Cache-Control", "no-store");
+    c.header("X-Content-Type-Options", "nosniff");
   });
   if (deps.pages !== undefined) app.use(servePages(deps.pages));
-  app.use("/v1/*", authenticate(deps.sql));
+  app.use("/v1/*", authenticate(deps));
   if (deps.rateLimit !== undefined) app.use("/v1/*", limitRate(deps.rateLimit));
   const limitBody = bodyLimit({ maxSize: maxBodyBytes, onError: () => refuseBody() });
   app.use(async (c, next) => await (isUpload(c) ? next() : limitBody(c, next)));

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Queryable } from "@countersign/db/connect.ts";
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
-import type { AppEnv } from "./context.ts";
+import type { AppEnv, ServerDependencies } from "./context.ts";
 import { Problem } from "./problem.ts";
 import { readGrouped } from "./queries/read-grouped.ts";
 import { readSessionCookie } from "./session-cookie.ts";
@@ -72,9 +72,9 @@ export function hashToken(token: string): string {
  * no longer counts; with 403 where it is to act for somebody whom the token does not name. That a token was used is noted
  * at most once a minute.
  */
-export function authenticate(sql: Queryable) {
+export function authenticate({ sql, publicUrl }: Pick<ServerDependencies, "sql" | "publicUrl">) {
   return createMiddleware<AppEnv>(async (c, next) => {
-    const { token, isCookie } = credentialOf(c);
+    const { token, isCookie } = credentialOf(c, publicUrl);
     const row = await readByHash(sql, hashToken(token));
     const refusal = row?.isSession === isCookie ? refusalOf(row) : refusalOf(undefined);
     if (row === undefined || refusal !== undefined) {
@@ -87,7 +87,10 @@ export function authenticate(sql: Queryable) {
 }
 
 /** The header's token, else the browser's session. A page's own cookie changes nothing unless the browser says whose page it was. */
-function credentialOf(c: Context<AppEnv>): { readonly token: string; readonly isCookie: boolean } {
+function credentialOf(
+  c: Context<AppEnv>,
+  publicUrl: string | undefined,
+): { readonly token: string; readonly isCookie: boolean } {
   const header = c.req.header("authorization");
   if (header !== undefined) {
     const token = /^Bearer ([\x21-\x7e]{1,200})$/i.exec(header)?.[1];
@@ -97,7 +100,7 @@ function credentialOf(c: Context<AppEnv>): { readonly token: string; readonly is
       "The Authorization header holds no bearer token. Send `Authorization: Bearer <token>`.",
     );
   }
-  const session = readSessionCookie(c);
+  const session = readSessionCookie(c, publicUrl);
   if (session === undefined) {
     throw new Problem(
       "unauthenticated",

@@ -1,12 +1,13 @@
 import type { Tx } from "@countersign/db/connect.ts";
 import { v7 as newId } from "uuid";
 import { type Actor, type Role, wayOf } from "./auth.ts";
+import { likenessOf } from "./person-name.ts";
 import { invalidField, Problem } from "./problem.ts";
 import { appendAudit } from "./queries/audit.ts";
 import { readUser } from "./queries/people.ts";
 import type { User } from "./shapes/people.ts";
 
-/** Afterwards the account exists, without a token. Refused where another has the name. */
+/** Afterwards the account exists, without a token. Refused where another has the name, or one that looks like it. */
 export async function createUser(
   tx: Tx,
   actor: Actor,
@@ -21,14 +22,13 @@ export async function createUser(
   const id = newId();
   await lockPeople(tx, actor.workspaceId);
   if (email !== null) await requireOwnEmail(tx, actor, id, email, isService);
-  const made = await tx.unsafe(
+  await requireOwnName(tx, actor.workspaceId, id, name);
+  await tx.unsafe(
     `insert into users (id, workspace_id, name, role, is_service, email)
-     values ($1::uuid, $2::uuid, $3, $4, $5::text::boolean, $6)
-         on conflict (workspace_id, name) do nothing returning id`,
+     values ($1::uuid, $2::uuid, $3, $4, $5::text::boolean, $6)`,
     [id, actor.workspaceId, name, role, String(isService), email],
     { prepare: true },
   );
-  if (made.length === 0) throw nameTaken(name);
   await appendAudit(tx, actor, "user.created", id, { role, isService, way: wayOf(actor) });
   return await findUser(tx, actor, id);
 }
@@ -62,9 +62,7 @@ export async function changeUser(tx: Tx, actor: Actor, id: string, change: UserC
       `${before.name} is the last administrator of the workspace who is not disabled. Make somebody else one first.`,
     );
   }
-  if (wanted.name !== before.name && (await isNameTaken(tx, actor.workspaceId, wanted.name))) {
-    throw nameTaken(wanted.name);
-  }
+  if (wanted.name !== before.name) await requireOwnName(tx, actor.workspaceId, id, wanted.name);
   const isAddressNew = wanted.email !== before.email;
   if (isAddressNew && wanted.email !== null) await requireOwnEmail(tx, actor, id, wanted.email, before.isService);
   // Who signed in by the old address is not who signs in by the new one.
@@ -112,11 +110,21 @@ async function hasOtherAdmin(tx: Tx, workspaceId: string, id: string): Promise<b
   return others.length > 0;
 }
 
-async function isNameTaken(tx: Tx, workspaceId: string, name: string): Promise<boolean> {
-  const found = await tx.unsafe("select from users where workspace_id = $1::uuid and name = $2", [workspaceId, name], {
-    prepare: true,
-  });
-  return found.length > 0;
+/** Who decided is told by a name: no two accounts have names that look alike. To be called under the lock on people. */
+async function requireOwnName(tx: Tx, workspaceId: string, id: string, name: string): Promise<void> {
+  const others = await tx.unsafe<{ name: string }[]>(
+    "select name from users where workspace_id = $1::uuid and id <> $2::uuid",
+    [workspaceId, id],
+    { prepare: true },
+  );
+  const likeness = likenessOf(name);
+  const taken = others.find((other) => likenessOf(other.name) === likeness);
+  if (taken !== undefined) {
+    throw new Problem(
+      "name_taken",
+      `There is a user named ${JSON.stringify(taken.name)} in this workspace. Choose a name that does not look like it.`,
+    );
+  }
 }
 
 /** A person's address finds the person at the first sign-in through a provider, so nobody else's account has it. */
@@ -136,11 +144,4 @@ async function requireOwnEmail(tx: Tx, actor: Actor, id: string, email: string, 
   );
   if (found.length > 0)
     throw new Problem("name_taken", `Another account has the address ${email}. Give it up there first.`);
-}
-
-function nameTaken(name: string): Problem {
-  return new Problem(
-    "name_taken",
-    `There is a user named ${JSON.stringify(name)} in this workspace. Choose another name.`,
-  );
 }

@@ -15,7 +15,10 @@ const Admin = later(async () => (await import("./pages/admin.tsx")).Admin);
 
 const client = new QueryClient({
   defaultOptions: {
+    // Whether the browser believes in a network says nothing about the server: it is asked, and its silence is told.
+    mutations: { networkMode: "always" },
     queries: {
+      networkMode: "always",
       staleTime: 30_000,
       // What the server refused it refuses again; what did not answer may answer.
       retry: (count, error) => !(error instanceof Refused) && count < 3,

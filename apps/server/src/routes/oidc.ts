@@ -25,7 +25,7 @@ export function createOidcRoutes({ sql, publicUrl, log }: ServerDependencies, oi
       }
     })
     .get(callbackPath, async (c) => {
-      const flow = readFlowCookie(c);
+      const flow = readFlowCookie(c, publicUrl);
       setFlowCookie(c, undefined, publicUrl);
       try {
         const answer = new URL(c.req.url).searchParams;

@@ -14,9 +14,20 @@ test("an account is made with a role, once per name, and is in the audit", async
   const made = await make({ name: "Nora New", role: "operator" });
   expect(made).toMatchObject({ status: 200, body: { name: "Nora New", role: "operator", isService: false } });
   expect(await make({ name: "Nora New", role: "viewer" })).toMatchObject({ status: 409, body: { code: "name_taken" } });
+  for (const name of ["nora new", "NORA NEW", "Nоrа New"]) {
+    const refused = await make({ name, role: "viewer" });
+    expect(refused).toMatchObject({ status: 409, body: { code: "name_taken" } });
+    expect(refused.body["detail"]).toContain('"Nora New"');
+  }
   const service = await make({ name: "Billing", role: "operator", isService: true });
   expect(service.body).toMatchObject({ isService: true, disabledAt: null });
-  for (const body of [{ name: "x", role: "root" }, { name: "a\u202eb", role: "viewer" }, { name: "x" }, {}]) {
+  for (const body of [
+    { name: "x", role: "root" },
+    { name: "a\u202eb", role: "viewer" },
+    { name: "Nora  New", role: "viewer" },
+    { name: "x" },
+    {},
+  ]) {
     expect((await make(body)).status).toBe(422);
   }
   const audit = await sql`

@@ -38,6 +38,30 @@ test("a link has the public address where the server was given one, whatever nam
   await known.stop();
 });
 
+test("under https a session is taken from this host alone: a cookie that a host beside it laid signs nobody in", async () => {
+  const world = await givenPeople(sql);
+  const known = await startTestServer(url, { publicUrl: "https://agents.example.org" });
+  const code = await linkOf(world, world.operator);
+  const signedIn = await send(known, undefined, "POST", "/session", { body: { code }, headers: ownPage });
+  const cookie = signedIn.headers.get("set-cookie") ?? "";
+  expect(cookie).toMatch(/^__Host-countersign_\d+=cs_[\w-]{43}; .*Path=\/; HttpOnly; Secure; SameSite=Strict$/);
+  const own = cookie.split(";")[0] ?? "";
+  const laid = own.replace("__Host-", "");
+  const me = (sent: string) => send(known, undefined, "GET", "/v1/me", { headers: { ...ownPage, cookie: sent } });
+  expect(await me(laid)).toMatchObject({ status: 401 });
+  expect(await me(`${laid}x; ${own}`)).toMatchObject({ status: 200, body: { id: world.operator } });
+  await known.stop();
+});
+
+test("what an account is answered stays in no browser's cache", async () => {
+  const { tokens } = await givenPeople(sql);
+  for (const path of ["/v1/me", "/v1/tasks", "/v1/nothing"]) {
+    const { headers } = await send(server, tokens.admin, "GET", path);
+    expect(headers.get("cache-control")).toBe("no-store");
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
+  }
+});
+
 test("a login link signs its person in once, by a cookie that no script reads and no other site sends", async () => {
   const world = await givenPeople(sql);
   const made = await send(server, world.tokens.operator, "POST", "/v1/login-links", { body: {} });

@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { roles } from "../auth.ts";
 import { actorSchema, instant, moment, storableLine, uuid } from "./common.ts";
+import { personName } from "../person-name.ts";
 
 const roleSchema = z.enum(roles);
 
@@ -31,7 +32,7 @@ const address = z.email().max(254);
 
 export const newUserSchema = z
   .strictObject({
-    name: storableLine(100),
+    name: personName,
     role: roleSchema,
     isService: z.boolean().default(false),
     email: address.optional(),
@@ -40,7 +41,7 @@ export const newUserSchema = z
 
 export const userChangeSchema = z
   .strictObject({
-    name: storableLine(100).optional(),
+    name: personName.optional(),
     role: roleSchema.optional(),
     email: address.nullable().optional().openapi({ description: "null takes it away; who is signed in stays so" }),
     isDisabled: z.boolean().optional().openapi({ description: "From then on all its tokens are refused" }),
