@@ -7,7 +7,6 @@ import { checkArguments } from "@countersign/gate/arguments.ts";
 import { hashArguments } from "@countersign/gate/canonical.ts";
 import { decide } from "@countersign/gate/decide.ts";
 import { codeOfVerdict } from "@countersign/gate/result-codes.ts";
-import type { RowName } from "@countersign/gate/types.ts";
 import { v7 as newId } from "uuid";
 import type { Queryable } from "@countersign/db/connect.ts";
 import type { ServerDependencies } from "./context.ts";
@@ -74,15 +73,6 @@ export async function chooseEdited(
   return { args: storableJson(editedArgs), argsHash: hashArguments(editedArgs) };
 }
 
-/** Rows that ask under any rule: remembering an answer would spare nobody the question. */
-const alwaysAsk: Readonly<Partial<Record<RowName, string>>> = {
-  "9": "the choice has to be made each time",
-  "10": "the tool asks each time, under every policy",
-  "11": "such a call asks each time, under every policy",
-  "13": "the policy asks each time, whatever was remembered",
-  "14": "what it would do cannot be told apart well enough",
-};
-
 /**
  * The rule that the decision leaves behind: for the call's tool, narrowed to the units of this call unless the person says
  * otherwise. Undefined where nothing is to be remembered; refused where no rule could answer such a call.
@@ -95,8 +85,8 @@ export async function chooseRemembered(
 ): Promise<DecideApproval["remember"]> {
   if (remember === undefined) return undefined;
   requireApprove(approval, answer, "remember");
-  const why = alwaysAsk[approval.gateRow as RowName];
-  if (why !== undefined) throw cannotRemember(approval, why);
+  const why = approval.asksEachTime;
+  if (why !== null) throw cannotRemember(approval, why);
   const tool = tools.get(approval.tool)?.tool;
   if (tool === undefined) throw cannotRemember(approval, "this server does not know the tool");
 

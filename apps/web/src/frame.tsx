@@ -9,6 +9,7 @@ import { useNotifications } from "./live/use-notifications.ts";
 import { Announce } from "./parts/announce.tsx";
 import { Banner } from "./parts/banner.tsx";
 import { KeySheet } from "./parts/key-sheet.tsx";
+import { Refusal } from "./parts/states.tsx";
 import { words } from "./words.ts";
 import "./frame.css";
 
@@ -77,6 +78,7 @@ export function Frame({ children }: { readonly children: ReactNode }) {
       </header>
       <Announce texts={announced} />
       <Banner live={live} isNewVersion={isNewVersion} />
+      <Refusal error={signOut.error} />
       <main id="page" tabIndex={-1}>
         {children}
       </main>

@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
-import { api, ask } from "./api.ts";
+import { api, ask, Refused } from "./api.ts";
 
 /*
  * What the pages read, by keys that begin with the noun: what the stream says of a run or a task finds them all
@@ -36,10 +36,16 @@ export function useTask(id: string) {
   return useQuery({ queryKey: ["tasks", id], queryFn: () => ask(api.tasks[":id"].$get({ param: { id } })) });
 }
 
-/** Afterwards the browser has no session, and shows where to sign in. */
+/** Afterwards the browser has no session, and shows where to sign in. A session that is over already is none. */
 export function useSignOut() {
   return useMutation({
-    mutationFn: (tokenId: string) => ask(api.tokens[":id"].$delete({ param: { id: tokenId } })),
+    mutationFn: async (tokenId: string) => {
+      try {
+        await ask(api.tokens[":id"].$delete({ param: { id: tokenId } }));
+      } catch (error) {
+        if (!(error instanceof Refused && error.problem.code === "unauthenticated")) throw error;
+      }
+    },
     onSuccess: () => location.assign("/login"),
   });
 }

@@ -172,6 +172,16 @@ test("accounts, tokens, sessions and login links are made and ended; what is tol
   await page.getByRole("button", { name: "Close" }).click();
   await page.getByText("nightly job").first().waitFor();
   expect(await page.content()).not.toContain(token);
+  // A role is chosen with the arrow keys, and given by a button.
+  const role = page.getByLabel("Role: Vic Viewer");
+  await role.focus();
+  await page.keyboard.press("ArrowDown");
+  await page.getByRole("button", { name: "Make operator" }).waitFor();
+  await expectAccessible(page);
+  const roleOf = async () => (await sql`select role from users where id = ${world.viewer}`)[0]?.["role"];
+  expect(await roleOf()).toBe("viewer");
+  await page.getByRole("button", { name: "Make operator" }).click();
+  await soon(roleOf).toBe("operator");
   await page.getByRole("button", { name: "Login link" }).first().click();
   await page.getByText("It signs in once").waitFor();
 

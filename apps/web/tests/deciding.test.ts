@@ -250,3 +250,53 @@ test("an approver gives a card more time and hands it over; who was named decide
   expect(await decisionOf(sql, approvalId)).toMatchObject({ status: "pending" });
   await page.context().close();
 });
+
+test("UI08: where the browser has no network a decision fails at once, says so, and is not sent by itself later", async () => {
+  const { taskId, approvalId } = await givenCard(sql, world);
+  const page = await stage.signIn("approver");
+  const card = await standing(page, taskId);
+  await page.context().setOffline(true);
+  await card.getByRole("button", { name: "Confirm" }).click();
+  await card.getByRole("alert").getByText("The server does not answer.").waitFor();
+  await soon(() => card.getByRole("button", { name: "Dismiss" }).isEnabled()).toBe(true);
+  await page.context().setOffline(false);
+  await page.getByText("No connection").waitFor({ state: "detached" });
+  expect(await decisionOf(sql, approvalId)).toMatchObject({ status: "pending" });
+  await standing(page, taskId);
+  await card.getByRole("button", { name: "Dismiss" }).click();
+  await soon(async () => (await decisionOf(sql, approvalId))?.["status"]).toBe("denied");
+  await page.context().close();
+});
+
+test("over http on a network one decides and steers as well: what browsers keep for https alone is not needed", async () => {
+  const { taskId, approvalId, runId } = await givenCard(sql, world);
+  const page = await stage.signIn("admin");
+  await page.addInitScript(() => {
+    Object.defineProperty(Crypto.prototype, "randomUUID", { value: undefined });
+    Object.defineProperty(Crypto.prototype, "subtle", { value: undefined });
+  });
+  await page.goto(`${stage.url}/runs/${runId}`);
+  await page.getByLabel("Steer this run…").fill("be brief");
+  await page.keyboard.press("Enter");
+  await soon(async () => (await sql`select from steers where run_id = ${runId}`).length).toBe(1);
+  const card = await standing(page, taskId);
+  await card.getByRole("button", { name: "Allow once" }).click();
+  await soon(async () => (await decisionOf(sql, approvalId))?.["status"]).toBe("approved");
+  await page.context().close();
+});
+
+test("a card offers to remember an answer only where one can be remembered, and says why not", async () => {
+  const { taskId, runId, approvalId } = await givenCard(sql, world);
+  await sql`update approvals set gate_row = '10' where id = ${approvalId}`;
+  const page = await stage.signIn("approver");
+  await page.goto(`${stage.url}/runs/${runId}`);
+  const card = await standing(page, taskId);
+  await card.getByText("No answer to it can be remembered: the tool asks each time, under every policy.").waitFor();
+  const buttons = await card.locator(".buttons button").allInnerTexts();
+  expect(buttons.map((text) => text.replace(/\s*\d$/, ""))).toEqual(["Allow once", "Deny"]);
+  await expectAccessible(page);
+  await card.focus();
+  await page.keyboard.press("2");
+  await soon(async () => (await decisionOf(sql, approvalId))?.["status"]).toBe("denied");
+  await page.context().close();
+});

@@ -33,3 +33,15 @@ test("whoever is not signed in is led to where one signs in; an address that not
   expect([asked.status, asked.headers.get("content-type")]).toEqual([404, "application/problem+json"]);
   await reader.context().close();
 });
+
+test("a sign-out that fails says so; a session that is over already is left all the same", async () => {
+  const page = await stage.signIn("operator");
+  await page.route("**/v1/tokens/*", (route) => route.abort());
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("alert").getByText("The server does not answer.").waitFor();
+  await page.unroute("**/v1/tokens/*");
+  await stage.sql`update tokens set revoked_at = clock_timestamp() where kind = 'session' and revoked_at is null`;
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.waitForURL("**/login");
+  await page.context().close();
+});

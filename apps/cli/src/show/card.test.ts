@@ -41,6 +41,7 @@ function approvalTask(over: Partial<Approval>, task: Partial<Task> = {}): Task {
     remindedAt: null,
     escalatedAt: null,
     equal: 0,
+    asksEachTime: null,
     ...over,
   };
   return {

@@ -1,6 +1,7 @@
 import type { Queryable } from "@countersign/db/connect.ts";
 import { parseExact } from "@countersign/engine/exact-text.ts";
 import type { Approval } from "../shapes/approvals.ts";
+import { whyAsksEachTime } from "../asks-each-time.ts";
 import { hideInJson } from "./hide-secrets.ts";
 import { firstId, lastId } from "./ids.ts";
 import { type Owned, readGrouped, readOwned } from "./read-grouped.ts";
@@ -101,7 +102,7 @@ const expired = `${selectApprovals(`a.id = any (array(
 const settled = `${selectApprovals("a.status <> 'pending' and a.status = $4 and a.id < $2::uuid")}
   order by id desc limit $3::int + 1`;
 
-type Row = Approval & { card: string };
+type Row = Omit<Approval, "asksEachTime"> & { card: string };
 
 /** The given approvals of the workspace, in no order; ids of other workspaces are left out. */
 export async function readApprovals(sql: Queryable, workspaceId: string, ids: readonly string[]): Promise<Approval[]> {
@@ -191,6 +192,7 @@ function toApproval({ card, args, editedArgs, ...row }: Row): Approval {
     ...row,
     args: hideInJson(args),
     editedArgs: editedArgs === null ? null : hideInJson(editedArgs),
+    asksEachTime: row.kind === "approval" ? whyAsksEachTime(row.gateRow) : null,
     card: parseExact(card),
   };
 }

@@ -69,13 +69,15 @@ export async function listTokens(
   asked: {
     readonly workspaceId: string;
     readonly userId: string | undefined;
+    readonly isLive: boolean;
     readonly cursorId: string | undefined;
     readonly limit: number;
   },
 ): Promise<Token[]> {
-  const { workspaceId, userId = null, cursorId = firstId, limit } = asked;
+  const { workspaceId, userId = null, isLive, cursorId = firstId, limit } = asked;
+  const live = isLive ? "and t.revoked_at is null and (t.expires_at is null or t.expires_at > clock_timestamp())" : "";
   return await sql.unsafe<Token[]>(
-    `${tokens} and t.id > $2::uuid and ($4::uuid is null or t.user_id = $4::uuid) order by t.id limit $3::int + 1`,
+    `${tokens} ${live} and t.id > $2::uuid and ($4::uuid is null or t.user_id = $4::uuid) order by t.id limit $3::int + 1`,
     [workspaceId, cursorId, limit, userId],
     { prepare: true },
   );

@@ -189,3 +189,17 @@ test("a service decides only with a token that may, and for somebody with no mor
   const [kept] = await sql`select action from audit where subject = ${refused.approvalId}`;
   expect(kept).toEqual({ action: "approval.decision_refused" });
 });
+
+test("those that still sign in are listed apart, however many there were before", async () => {
+  const { tokens, viewer } = await givenPeople(sql);
+  const labels = async (query: string) => {
+    const { body } = await send(server, tokens.viewer, "GET", `/v1/tokens?limit=2${query}`);
+    return (body["tokens"] as { label: string }[]).map(({ label }) => label);
+  };
+  const [first] = await labels("");
+  for (const label of ["old", "older", "spent", "kept"]) await make(tokens.admin, { userId: viewer, label });
+  await sql`update tokens set revoked_at = clock_timestamp() where user_id = ${viewer} and label in ('old', 'older')`;
+  await sql`update tokens set expires_at = clock_timestamp() where user_id = ${viewer} and label = 'spent'`;
+  expect(await labels("&standing=live")).toEqual([first, "kept"]);
+  expect(await labels("")).toEqual([first, "old"]);
+});

@@ -14,7 +14,13 @@ const list = createRoute({
   method: "get",
   path: "/tokens",
   summary: "Tokens without their values: your own, for an administrator all of the workspace",
-  request: { query: z.object({ user: uuid.optional(), ...pageQuery }) },
+  request: {
+    query: z.object({
+      user: uuid.optional(),
+      standing: z.enum(["live"]).optional().openapi({ description: "Only those that are neither revoked nor expired" }),
+      ...pageQuery,
+    }),
+  },
   responses: answers("A page of tokens", tokenListSchema),
 });
 
@@ -40,15 +46,16 @@ export function createTokenRoutes(deps: ServerDependencies) {
   return new OpenAPIHono<AppEnv>()
     .openapi(list, async (c) => {
       const actor = c.get("actor");
-      const { user, cursor, limit } = c.req.valid("query");
+      const { user, standing, cursor, limit } = c.req.valid("query");
       if (user !== undefined && user !== actor.userId) {
         await findUser(sql, actor, user);
         requireRole(actor, "admin", "Listing another's tokens");
       }
       const userId = hasRole(actor, "admin") ? user : actor.userId;
-      const name = `tokens.${userId ?? "all"}`;
+      const isLive = standing === "live";
+      const name = `tokens.${userId ?? "all"}${isLive ? ".live" : ""}`;
       const cursorId = decodeCursor(name, cursor);
-      const read = await listTokens(sql, { workspaceId: actor.workspaceId, userId, cursorId, limit });
+      const read = await listTokens(sql, { workspaceId: actor.workspaceId, userId, isLive, cursorId, limit });
       const { rows, nextCursor } = pageOf(c, name, read, limit);
       return c.json({ tokens: rows, nextCursor }, 200);
     })

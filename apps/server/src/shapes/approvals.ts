@@ -34,6 +34,10 @@ export const approvalSchema = z
     gateRow: z.string(),
     gateReason: z.string(),
     card: z.unknown().openapi({ description: "What the card shows, built from the arguments" }),
+    asksEachTime: z
+      .string()
+      .nullable()
+      .openapi({ description: "Why no answer to it can be remembered; null where one can" }),
     heldBy: z.string().nullable(),
     requestedAt: moment,
     expiresAt: moment.nullable(),

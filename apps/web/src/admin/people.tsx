@@ -57,15 +57,12 @@ export function People() {
                     </td>
                     <td className="fine">{user.email ?? ""}</td>
                     <td>
-                      <select
-                        aria-label={`${names.role}: ${user.name}`}
-                        value={user.role}
-                        onChange={(event) => change.mutate({ id: user.id, role: event.target.value as Role })}
-                      >
-                        {Object.keys(roles).map((role) => (
-                          <option key={role}>{role}</option>
-                        ))}
-                      </select>
+                      <RoleField
+                        key={user.role}
+                        of={user}
+                        isBusy={change.isPending}
+                        onChange={(role) => change.mutate({ id: user.id, role })}
+                      />
                     </td>
                     <RowActs>
                       {!user.isService && user.disabledAt === null && (
@@ -90,6 +87,37 @@ export function People() {
       </Section>
       <Tokens users={query.data?.users ?? []} />
     </>
+  );
+}
+
+/** A role is chosen, and then given: the arrow keys alone give nobody anything. */
+function RoleField({
+  of: { name, role: current },
+  isBusy,
+  onChange,
+}: {
+  readonly of: { readonly name: string; readonly role: Role };
+  readonly isBusy: boolean;
+  readonly onChange: (role: Role) => void;
+}) {
+  const [role, setRole] = useState(current);
+  return (
+    <span className="role-field">
+      <select
+        aria-label={`${names.role}: ${name}`}
+        value={role}
+        onChange={(event) => setRole(event.target.value as Role)}
+      >
+        {Object.keys(roles).map((one) => (
+          <option key={one}>{one}</option>
+        ))}
+      </select>
+      {role !== current && (
+        <button type="button" disabled={isBusy} onClick={() => onChange(role)}>
+          {names.makeRole(role)}
+        </button>
+      )}
+    </span>
   );
 }
 

@@ -14,12 +14,12 @@ const names = words.admin.account;
 export function Sessions({ userId, tokenId }: { readonly userId: string; readonly tokenId: string }) {
   const { data, error, refetch } = useQuery({
     queryKey: ["tokens", userId],
-    queryFn: () => ask(api.tokens.$get({ query: { user: userId, limit: 200 } })),
+    queryFn: () => readLive(userId),
   });
   const end = useAct("tokens", async (ids: readonly string[]) => {
     for (const id of ids) await ask(api.tokens[":id"].$delete({ param: { id } }));
   });
-  const tokens = data?.tokens.filter((token) => token.revokedAt === null) ?? [];
+  const tokens = data ?? [];
   const others = tokens.filter((token) => token.kind === "session" && token.id !== tokenId).map((token) => token.id);
   return (
     <section className="admin-part">
@@ -76,4 +76,21 @@ export function Sessions({ userId, tokenId }: { readonly userId: string; readonl
       )}
     </section>
   );
+}
+
+async function readLive(user: string) {
+  const read = (cursor: string | undefined) =>
+    ask(
+      api.tokens.$get({
+        query: { user, standing: "live", limit: 200, ...(cursor === undefined ? {} : { cursor }) },
+      }),
+    );
+  const first = await read(undefined);
+  const tokens = [...first.tokens];
+  for (let { nextCursor } = first; nextCursor !== null;) {
+    const page = await read(nextCursor);
+    tokens.push(...page.tokens);
+    ({ nextCursor } = page);
+  }
+  return tokens;
 }

@@ -78,8 +78,12 @@ export function Decide({ approval, body, place, isWithinReach, arm, onActions }:
         ]
       : [
           { name: words.card.allowOnce, act: allow, kind: "primary", isYes: true },
-          { name: words.card.allowRun, act: allowRun, kind: "plain", isYes: true },
-          { name: words.card.always, act: openAlways, kind: "plain", isYes: true },
+          ...(approval.asksEachTime === null
+            ? ([
+                { name: words.card.allowRun, act: allowRun, kind: "plain", isYes: true },
+                { name: words.card.always, act: openAlways, kind: "plain", isYes: true },
+              ] as const)
+            : []),
           { name: words.card.deny, act: deny, kind: "danger", isYes: false },
         ];
 
@@ -116,6 +120,9 @@ export function Decide({ approval, body, place, isWithinReach, arm, onActions }:
         isTogether={isTogether}
         onTogether={setTogether}
       />
+      {place !== "queue" && approval.asksEachTime !== null && (
+        <p className="fine">{words.card.eachTime(approval.asksEachTime)}</p>
+      )}
       {!isWithinReach && (
         <p className="fine" role="status">
           {words.card.seeAll}

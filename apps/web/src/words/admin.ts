@@ -73,6 +73,7 @@ export const adminWords = {
     new: "New account…",
     name: "Name",
     role: "Role",
+    makeRole: (role: string) => `Make ${role}`,
     email: "E-mail address",
     isService: "It is a program",
     disabled: "disabled",

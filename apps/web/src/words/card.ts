@@ -59,6 +59,7 @@ export const cardWords = {
   equal: (count: number) => `${count} other ${count === 1 ? "card waits" : "cards wait"} for the very same`,
   onSayOf: (by: string, of: string) => `${by} for ${of}`,
   votes: (have: number, need: number) => `${have} of ${need}`,
+  eachTime: (why: string) => `No answer to it can be remembered: ${why}.`,
   seeAll: "All of it has to be within your reach first: show or download the rest.",
   confirm: "Confirm",
   dismiss: "Dismiss",
