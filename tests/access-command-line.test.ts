@@ -1,6 +1,6 @@
 import { transaction } from "@countersign/db/transaction.ts";
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
-import { makeWorld, type World } from "@countersign/engine/testing/fixtures.ts";
+import { givenRun, makeWorld, type World } from "@countersign/engine/testing/fixtures.ts";
 import { createPage } from "@countersign/kb/create-page.ts";
 import { createToken } from "@countersign/server/tokens.ts";
 import { beforeEach, expect, test } from "vitest";
@@ -74,5 +74,22 @@ test(
     });
     expect(await cli("viewer", "access", "give", "read", "--dir", "people")).toMatchObject({ code: 3 });
     expect((await cli("admin", "access", "show")).out).toContain("There is no such rule");
+  },
+);
+
+test(
+  "a run that has read closed pages is refused with whom to ask, and the list says so",
+  { timeout: 60_000 },
+  async () => {
+    const runId = await givenRun(sql, world, { title: "Payroll" });
+    await sql`
+    insert into run_reads (run_id, page_id) select ${runId}, id from pages where workspace_id = ${world.workspaceId}`;
+    expect((await run(tokens["viewer"] ?? "", ["runs", "get", runId])).code).toBe(0);
+    await cli("admin", "access", "give", "none", "--dir", "people");
+    expect(await run(tokens["viewer"] ?? "", ["runs", "get", runId])).toMatchObject({
+      code: 3,
+      error: expect.stringContaining("pages that are closed to you. Ask Ada Admin, who can change access.") as string,
+    });
+    expect((await run(tokens["viewer"] ?? "", ["runs", "ls"])).out).toContain("Payroll (closed to you)");
   },
 );

@@ -4,12 +4,12 @@ import type { Actor } from "./auth.ts";
 import { notAnApprover } from "./not-an-approver.ts";
 import { type AskedDecision, type Deciding, noApproval, prepareDecision } from "./prepare-decision.ts";
 import { Problem, type ProblemDetails } from "./problem.ts";
-import { readApproval } from "./queries/approvals.ts";
+import { type FoundApproval, readApproval } from "./queries/approvals.ts";
 import type { Approval } from "./shapes/approvals.ts";
 
 export interface Decided {
   readonly outcome: "decided" | "repeated" | "voted";
-  readonly approval: Approval;
+  readonly approval: FoundApproval;
 }
 
 /**
@@ -27,7 +27,7 @@ export async function decide(work: Deciding, actor: Actor, asked: AskedDecision)
 }
 
 /** What the person is told of a decision that stands; a new one is counted. */
-export function taken(work: Deciding, outcome: Decided["outcome"], approval: Approval): Decided {
+export function taken(work: Deciding, outcome: Decided["outcome"], approval: FoundApproval): Decided {
   const { answer, requestedAt, decidedAt } = approval;
   if (outcome === "decided" && answer !== null && decidedAt !== null)
     work.countDecision(answer, (decidedAt.getTime() - requestedAt.getTime()) / 1_000);

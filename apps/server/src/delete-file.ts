@@ -4,6 +4,7 @@ import { visiblePages, writablePages } from "@countersign/kb/scope.ts";
 import { deleteFile, type FileReference } from "@countersign/ops/delete-file.ts";
 import { readCapture } from "@countersign/ops/captures.ts";
 import type { StoredFile } from "@countersign/ops/files.ts";
+import { listClosedRuns } from "@countersign/ops/visible.ts";
 import { type Actor, requireSelfOrAdmin } from "./auth.ts";
 import { mayNotChange, writerOf } from "./page-actor.ts";
 import { Problem, type ProblemDetails } from "./problem.ts";
@@ -44,7 +45,7 @@ async function ownerOf(tx: Tx, { createdBy, runId }: StoredFile): Promise<string
   return run?.startedBy ?? "";
 }
 
-/** What refers to the file, by name; of a page or a capture that the actor may not see only that there is one. */
+/** What refers to the file, by name; of what the actor may not see only that there is one. */
 async function nameReferences(tx: Tx, actor: Actor, by: readonly FileReference[]): Promise<Reference[]> {
   const pageIds = by.flatMap((reference) => (reference.kind === "page" ? [reference.pageId] : []));
   const pages = await tx<{ id: string; title: string }[]>`
@@ -55,6 +56,8 @@ async function nameReferences(tx: Tx, actor: Actor, by: readonly FileReference[]
     if (reference.kind !== "capture") continue;
     if ((await readCapture(tx, actor, reference.captureId)) !== undefined) seen.add(reference.captureId);
   }
+  const calls = by.flatMap((reference) => (reference.kind === "call" ? [reference.runId] : []));
+  const closed = await listClosedRuns(tx, actor, calls);
   return by.map((reference) => {
     switch (reference.kind) {
       case "page": {
@@ -66,6 +69,7 @@ async function nameReferences(tx: Tx, actor: Actor, by: readonly FileReference[]
           ? { kind: "capture", id: reference.captureId, name: reference.title }
           : { kind: "capture", id: null, name: null };
       case "call":
+        if (closed.has(reference.runId)) return { kind: "call", id: null, name: null };
         return { kind: "call", id: reference.callId, name: `${reference.tool} of run ${reference.runId}` };
     }
   });

@@ -5,8 +5,10 @@ import { type RecordedCall, readSnapshot } from "@countersign/engine/run-snapsho
 import type { Tools } from "@countersign/engine/tools.ts";
 import { explain } from "@countersign/gate/explain.ts";
 import type { Policy, ProposedCall } from "@countersign/gate/types.ts";
+import { isGuarded } from "@countersign/ops/visible.ts";
 import type { z } from "@hono/zod-openapi";
 import type { Actor } from "./auth.ts";
+import { requireOpenRun } from "./closed-runs.ts";
 import { readEffectivePolicy } from "./effective-policy.ts";
 import { findPolicyScope } from "./policy-scope.ts";
 import { Problem } from "./problem.ts";
@@ -40,15 +42,26 @@ export async function explainCall(
   return { ...shown(call, policy), callId: null, recorded: null };
 }
 
+interface ExplainedRow {
+  readonly runId: string;
+  readonly verdict: string;
+  readonly row: string;
+  readonly reason: string;
+  readonly versions: string;
+  readonly isGuarded: boolean;
+}
+
 async function explainRecorded(sql: Queryable, actor: Actor, callId: string, tools: Tools): Promise<Explained> {
-  const [row] = await sql.unsafe<{ runId: string; verdict: string; row: string; reason: string; versions: string }[]>(
-    `select c.run_id as "runId", c.verdict, c.gate_row as row, c.gate_reason as reason, c.policy_versions as versions
+  const [row] = await sql.unsafe<ExplainedRow[]>(
+    `select c.run_id as "runId", c.verdict, c.gate_row as row, c.gate_reason as reason, c.policy_versions as versions,
+            ${isGuarded} as "isGuarded"
        from tool_calls c join runs r on r.id = c.run_id
       where r.workspace_id = $1::uuid and c.id = $2::uuid`,
     [actor.workspaceId, callId],
     { prepare: true },
   );
   if (row === undefined) throw new Problem("not_found", `There is no tool call ${callId} in this workspace.`);
+  await requireOpenRun(sql, actor, { id: row.runId, isGuarded: row.isGuarded });
   const snapshot = await readSnapshot(sql, row.runId);
   const call = snapshot.calls.find(({ id }) => id === callId);
   const { definition } = await findPolicyScope(sql, actor, { scope: "run", id: row.runId });

@@ -4,8 +4,7 @@ import type { Work } from "./idempotency.ts";
 import { notAnApprover } from "./not-an-approver.ts";
 import { isWithinRole, noApproval } from "./prepare-decision.ts";
 import { invalidField, Problem } from "./problem.ts";
-import { readApproval } from "./queries/approvals.ts";
-import type { Approval } from "./shapes/approvals.ts";
+import { type FoundApproval, readApproval } from "./queries/approvals.ts";
 
 /** So far ahead a deadline can be moved. */
 const mostAheadMs = 366 * 24 * 3_600_000;
@@ -16,7 +15,7 @@ export async function extend(
   actor: Actor,
   approvalId: string,
   until: Date,
-): Promise<Approval> {
+): Promise<FoundApproval> {
   const { workspaceId, userId } = actor;
   const approval = await readApproval(sql, workspaceId, approvalId);
   if (approval === undefined) throw noApproval(approvalId);

@@ -8,7 +8,7 @@ import { readVersion } from "./if-match.ts";
 import type { Metrics } from "./metrics.ts";
 import { notAnApprover } from "./not-an-approver.ts";
 import { Problem } from "./problem.ts";
-import { readApproval } from "./queries/approvals.ts";
+import { type FoundApproval, readApproval } from "./queries/approvals.ts";
 import { auditRefusedDecision } from "./queries/audit.ts";
 import type { Approval } from "./shapes/approvals.ts";
 
@@ -35,7 +35,7 @@ export type Deciding = Pick<Work, "sql" | "commit"> & DecidingDependencies;
 
 export interface Prepared {
   /** As it stands now, for what the person is told. */
-  readonly approval: Approval;
+  readonly approval: FoundApproval;
   readonly decision: DecideApproval;
 }
 

@@ -16,6 +16,7 @@ export const problems = {
   host_not_allowed: { status: 403, title: "Unknown host name" },
   sign_in_refused: { status: 403, title: "Not signed in" },
   link_not_valid: { status: 403, title: "The login link is not valid" },
+  closed_run: { status: 403, title: "The run is closed to you" },
   not_found: { status: 404, title: "Not found" },
   no_such_route: { status: 404, title: "No such route" },
   in_flight: { status: 409, title: "The same request is still being worked on" },

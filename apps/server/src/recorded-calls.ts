@@ -27,42 +27,48 @@ interface CallRow {
   readonly tool: string;
   readonly args: string;
   readonly decision: "approve" | "deny" | null;
+  /** It is of a run that the reader may not read. */
+  readonly isClosed: boolean;
 }
 
 /** Calls by their ids, which begin with the time they were made at. */
 const newest = `
-  select c.id, c.run_id as "runId", r.definition_id as "definitionId", r.definition_version as version, c.tool, c.args,
-         (select case when a.edited_args is null then a.answer else 'deny' end
-            from approvals a
-           where a.call_id = c.id and a.kind = 'approval' and a.status in ('approved', 'denied')
-           order by a.id desc
-           limit 1) as decision
-    from tool_calls c
-    join runs r on r.id = c.run_id
-   where r.workspace_id = $1::uuid and c.id >= $2::uuid
-     and ($3::uuid is null or r.definition_id = $3) and ($4::uuid is null or r.id = $4)
-   order by c.id desc
-   limit $5::int + 1`;
+  with newest as materialized (
+    select c.id, c.run_id as "runId", r.definition_id as "definitionId", r.definition_version as version, c.tool, c.args,
+           (select case when a.edited_args is null then a.answer else 'deny' end
+              from approvals a
+             where a.call_id = c.id and a.kind = 'approval' and a.status in ('approved', 'denied')
+             order by a.id desc
+             limit 1) as decision
+      from tool_calls c
+      join runs r on r.id = c.run_id
+     where r.workspace_id = $1::uuid and c.id >= $2::uuid
+       and ($3::uuid is null or r.definition_id = $3) and ($4::uuid is null or r.id = $4)
+     order by c.id desc
+     limit $5::int + 1)
+  select *, "runId" in (select closed_runs($1::uuid, $6::uuid, array(select distinct "runId" from newest))) as "isClosed"
+    from newest
+   order by id desc`;
 
 /**
  * The calls of a workspace, a definition or a run of the last days, newest first and at most 5,000, with the tools and the
  * policy as they are now. What people denied, and kill switches, are left out of the policy. A run whose definition cannot be
- * read is left out.
+ * read is left out, as is one that is closed to the reader.
  */
 export async function readRecordedCalls(
   sql: Queryable,
   { scope, scopeId }: PolicyScope,
-  { workspaceId, days }: { readonly workspaceId: string; readonly days: number },
+  { workspaceId, userId, days }: { readonly workspaceId: string; readonly userId: string; readonly days: number },
   tools: Tools,
 ): Promise<{ readonly calls: readonly RecordedCall[]; readonly isTruncated: boolean; readonly since: Date }> {
   const since = new Date(Date.now() - days * 86_400_000);
   const ofDefinition = scope === "definition" ? scopeId : null;
   const rows = await sql.unsafe<CallRow[]>(
     newest,
-    [workspaceId, idAt(since), ofDefinition, scope === "run" ? scopeId : null, mostCalls],
+    [workspaceId, idAt(since), ofDefinition, scope === "run" ? scopeId : null, mostCalls, userId],
     { prepare: true },
   );
-  const some = rows.slice(0, mostCalls);
+  const some = rows.slice(0, mostCalls).filter(({ isClosed }) => !isClosed);
   const policies = await readPolicies(sql, workspaceId, some);
   const judgedAt = new Date();
   const calls = some.flatMap(({ id, runId, tool, args, decision }): RecordedCall[] => {

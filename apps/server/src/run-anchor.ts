@@ -1,3 +1,4 @@
+import type { Queryable } from "@countersign/db/connect.ts";
 import { findPageOfNode } from "@countersign/kb/find-node.ts";
 import { readListedPage } from "@countersign/kb/list-pages.ts";
 import type { Actor } from "./auth.ts";
@@ -20,4 +21,17 @@ export async function readAnchor(
     if ((await findPageOfNode(reader, node)) !== page.toLowerCase()) throw noNode(node);
     return { pageId: page, nodeId: node };
   });
+}
+
+/** Afterwards whoever may not see the page does not read the run, where the page is closed to somebody. */
+export async function noteAnchor(
+  sql: Queryable,
+  { workspaceId, runId, pageId }: { readonly workspaceId: string; readonly runId: string; readonly pageId: string },
+): Promise<void> {
+  await sql.unsafe(
+    `insert into run_reads (run_id, page_id)
+     select $2::uuid, n.page_id from reads_to_note($1::uuid, $2::uuid, array[$3::uuid], '{}', '{}') n`,
+    [workspaceId, runId, pageId],
+    { prepare: true },
+  );
 }

@@ -20,7 +20,7 @@ const mostShown = 200;
 export async function simulateDocument(
   sql: Queryable,
   scope: PolicyScope,
-  asked: { readonly document: object; readonly days: number; readonly workspaceId: string },
+  asked: { readonly document: object; readonly days: number; readonly workspaceId: string; readonly userId: string },
   tools: Tools,
 ): Promise<z.infer<typeof simulationSchema>> {
   const layer = readDocument(JSON.stringify(asked.document, null, 2), scope, tools);

@@ -11,7 +11,7 @@ import type { ServerDependencies } from "./context.ts";
 import { sha256, type Work } from "./idempotency.ts";
 import { rulesOfPreset } from "./change-rules.ts";
 import { authorOf, requirePolicyRight } from "./policy-scope.ts";
-import { readAnchor } from "./run-anchor.ts";
+import { noteAnchor, readAnchor } from "./run-anchor.ts";
 import { invalidField, Problem } from "./problem.ts";
 import { readDefinition } from "./queries/definitions.ts";
 import { instant, storableLine, titleFrom, uuid } from "./shapes/common.ts";
@@ -91,8 +91,11 @@ export async function start(
   }
 
   const anchor = await readAnchor({ read }, actor, asked);
+  const runId = newId();
+  // Before there is a run: at no moment does anybody read it who may not see what it is about.
+  if (anchor.pageId !== undefined) await noteAnchor(sql, { runId, pageId: anchor.pageId, ...actor });
   const outcome = await commit(startRun, {
-    runId: newId(),
+    runId,
     workspaceId: actor.workspaceId,
     definitionId: definition.id,
     definitionVersion: definition.version,
@@ -121,7 +124,6 @@ export async function start(
   });
   switch (outcome.kind) {
     case "started": {
-      const { runId } = outcome;
       const scope = { scope: "run", scopeId: runId, workspaceId: actor.workspaceId } as const;
       const changes = rules.map(({ target, ...rule }) => ({ target, rule, covers: coversOf(target, tools) }));
       const set = await setRules(sql, scope, authorOf(actor), changes);

@@ -18,7 +18,7 @@ import type { suggestionsSchema } from "./shapes/explain.ts";
 export async function suggestForScope(
   sql: Queryable,
   scope: PolicyScope,
-  asked: { readonly days: number; readonly least: number; readonly workspaceId: string },
+  asked: { readonly days: number; readonly least: number; readonly workspaceId: string; readonly userId: string },
   tools: Tools,
 ): Promise<z.infer<typeof suggestionsSchema>> {
   const { calls, isTruncated, since } = await readRecordedCalls(sql, scope, asked, tools);

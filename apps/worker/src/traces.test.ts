@@ -1,3 +1,4 @@
+import { nothingShown } from "@countersign/engine/shown.ts";
 import { traceOf } from "@countersign/engine/run-trace.ts";
 import type { Model } from "@countersign/engine/model.ts";
 import { ROOT_CONTEXT, type Span, type SpanContext, type TracerProvider, trace } from "@opentelemetry/api";
@@ -83,6 +84,7 @@ test("turns and calls of a run lie in one trace that follows from its id, with c
     preconditions: [],
     selectedOptionId: undefined,
     signal: new AbortController().signal,
+    shown: nothingShown(),
   };
   await traceCalls(async () => ({ kind: "failed", content: "a secret word" }), { name: "mail.send", effect: "once" })(
     {},

@@ -102,3 +102,10 @@ export const accessRules = pgTable("access_rules", {
   createdBy: uuid("created_by").notNull(),
   createdAt: moment("created_at").notNull(),
 });
+
+/** What a tree of runs was shown that was closed to somebody then: a page, or a directory by its key. */
+export const runReads = pgTable("run_reads", {
+  runId: uuid("run_id").notNull(),
+  pageId: uuid("page_id"),
+  dir: text("dir"),
+});

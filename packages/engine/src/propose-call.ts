@@ -1,8 +1,8 @@
-import { transaction } from "@countersign/db/transaction.ts";
 import { z } from "zod";
 import type { Engine, HeldRun } from "./engine.ts";
 import type { RecordedCall } from "./run-snapshot.ts";
 import { startLimit } from "./run-tool.ts";
+import { nothingShown, readShown } from "./shown.ts";
 import type { Precondition, Proposed, Tool } from "./tool.ts";
 
 /** What a call would do, as its tool says after a look at it. */
@@ -47,13 +47,15 @@ export async function proposeCall(
   const { signal } = limit;
   const aborted = new Promise<undefined>((resolve) => signal.addEventListener("abort", () => resolve(undefined)));
   try {
+    const run = { workspaceId: held.snapshot.workspaceId, runId: held.hold.runId };
+    const shown = nothingShown();
     const proposing = tool.propose?.(args as never, {
-      workspaceId: held.snapshot.workspaceId,
-      runId: held.hold.runId,
+      ...run,
       callId: call.id,
       userId: held.snapshot.startedBy,
       signal,
-      read: (body) => transaction(engine.sql, body, { isReadOnly: true }),
+      shown,
+      read: (body) => readShown(engine.sql, run, shown, body),
     });
     proposing?.catch(() => undefined);
     const said = signal.aborted ? undefined : await Promise.race([proposing, aborted]);

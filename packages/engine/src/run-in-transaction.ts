@@ -14,6 +14,7 @@ import { type Chosen, contextOf, limitMsOf, startLimit, timedOut } from "./run-t
 import { scrubResult } from "./scrub.ts";
 import { scrubHeld } from "./scrub-held.ts";
 import { beginWithSecondLook, type Start } from "./second-look.ts";
+import { noteShown, type Shown } from "./shown.ts";
 import { complete, recordAttempt, reportOf, transitionOf } from "./settle-call.ts";
 import { checkToolResult } from "./tool-result.ts";
 import type { Tool, ToolResult } from "./tool.ts";
@@ -56,9 +57,10 @@ export async function runInTransaction(
           const { args, selectedOptionId } = start;
           const preconditions = proposal?.preconditions ?? boundPreconditions(call) ?? [];
           const chosen = { args, selectedOptionId, preconditions };
-          const returned = checkToolResult(await executeWithin(tx, held, call, tool, chosen));
-          const result = scrubResult(scrub, returned);
-          if (result.kind !== "done") throw new Undone(result);
+          const { shown, ...executed } = await executeWithin(tx, held, call, tool, chosen);
+          const result = scrubResult(scrub, checkToolResult(executed.result));
+          if (result.kind !== "done") throw new Undone(result, shown);
+          await noteShown(tx, { workspaceId: held.snapshot.workspaceId, runId: held.hold.runId }, shown);
           const { content, blob } = await capResult(tx, held.snapshot.workspaceId, result.content);
           const transition = transitionOf(held, call, { status: "done", content, blob });
           return reportOf(call, transition, await commitWithin(tx, completeCall, transition));
@@ -69,6 +71,9 @@ export async function runInTransaction(
   } catch (error) {
     if (error instanceof NotBegun) return { kind: "not_begun", start: error.start };
     if (isAuditUnavailable(error)) return { kind: "not_begun", start: { kind: "audit_unavailable" } };
+    // What a refusal names was shown, too, and its own transaction kept nothing of that.
+    if (error instanceof Undone)
+      await noteShown(engine.sql, { workspaceId: held.snapshot.workspaceId, runId: held.hold.runId }, error.shown);
     if (error instanceof Undone && error.result.kind === "changed") return error.result;
     if (error instanceof Undone)
       return await recordAttempt(engine, held, call, { code: "error", ...error.result, kind: "failed" });
@@ -89,7 +94,7 @@ async function executeWithin(
   call: RecordedCall,
   tool: Extract<Tool, { effect: "transactional" }>,
   { args, ...chosen }: Chosen & { readonly args: unknown },
-): Promise<ToolResult> {
+): Promise<{ readonly result: ToolResult; readonly shown: Shown }> {
   const limit = startLimit(held, tool);
   const { signal } = limit;
   const cutOff = Promise.withResolvers<ToolResult>();
@@ -99,7 +104,8 @@ async function executeWithin(
   try {
     signal.throwIfAborted();
     const context = { ...contextOf(held, call, chosen, signal), tx };
-    return await Promise.race([tool.execute(args as never, context), cutOff.promise]);
+    const result = await Promise.race([tool.execute(args as never, context), cutOff.promise]);
+    return { result, shown: context.shown };
   } finally {
     limit.end();
   }
@@ -116,8 +122,10 @@ class NotBegun extends Error {
 /** A transactional tool that did not succeed takes its writes back. */
 class Undone extends Error {
   readonly result: ToolResult;
-  constructor(result: ToolResult) {
+  readonly shown: Shown;
+  constructor(result: ToolResult, shown: Shown) {
     super(result.kind);
     this.result = result;
+    this.shown = shown;
   }
 }

@@ -1,7 +1,7 @@
-import { transaction } from "@countersign/db/transaction.ts";
 import { acquireCapability, isAuditUnavailable } from "./commits/acquire-capability.ts";
 import { CapabilityRefused, type Engine, type HeldRun } from "./engine.ts";
 import type { RecordedCall } from "./run-snapshot.ts";
+import { nothingShown, readShown } from "./shown.ts";
 import { checkToolResult } from "./tool-result.ts";
 import type { CallContext, OutsideContext, Tool, ToolResult } from "./tool.ts";
 
@@ -141,10 +141,11 @@ async function attemptTool(
   chosen: Chosen,
   { acquire, signal }: Pick<OutsideContext, "acquire" | "signal">,
 ): Promise<ToolResult> {
+  const told = contextOf(held, call, chosen, signal);
   const context: OutsideContext = {
-    ...contextOf(held, call, chosen, signal),
+    ...told,
     acquire,
-    read: (body) => transaction(engine.sql, body, { isReadOnly: true }),
+    read: (body) => readShown(engine.sql, told, told.shown, body),
   };
   if (hasEarlierAttempt(held, call) && tool.effect !== "read-only" && tool.verify !== undefined) {
     const found = await tool.verify(args as never, context);
@@ -200,6 +201,7 @@ export function contextOf(held: HeldRun, call: RecordedCall, chosen: Chosen, sig
     userId: held.snapshot.startedBy,
     idempotencyKey: call.id,
     signal,
+    shown: nothingShown(),
   };
 }
 

@@ -3,6 +3,7 @@ import type { Option, Risk, Tier, ToolFacts } from "@countersign/gate/types.ts";
 import type { ResultCode } from "@countersign/gate/result-codes.ts";
 import type { Units } from "@countersign/gate/unit.ts";
 import type { z } from "zod";
+import type { Shown } from "./shown.ts";
 
 /**
  * What running a tool does to the world, which decides what happens when a worker dies in the middle:
@@ -66,10 +67,18 @@ export interface CallContext {
   readonly selectedOptionId: string | undefined;
   /** Aborted on timeout, cancellation and a lost lease. */
   readonly signal: AbortSignal;
+  /**
+   * A tool that shows its run pages, directories, or what other runs wrote, puts them in here before its read or its
+   * transaction ends: whoever may not see them does not see the run.
+   */
+  readonly shown: Shown;
 }
 
 /** What a proposal may look with: it reads, outside any transaction of the call's, and has no credentials. */
-export interface ProposeContext extends Pick<CallContext, "workspaceId" | "runId" | "callId" | "userId" | "signal"> {
+export interface ProposeContext extends Pick<
+  CallContext,
+  "workspaceId" | "runId" | "callId" | "userId" | "signal" | "shown"
+> {
   /** Reads from the database in a read-only transaction of its own; await nothing but SQL inside. */
   read<T>(body: (tx: Tx) => Promise<T>): Promise<T>;
 }

@@ -8,7 +8,7 @@ import { lookupPage, type Page } from "./lookup.ts";
 import type { TreeNode } from "./page-tree.ts";
 import { parseOkf } from "./parse-okf.ts";
 import { planChanges } from "./plan-changes.ts";
-import type { Writer } from "./scope.ts";
+import { showPages, type Writer } from "./scope.ts";
 import { resolveWaiting, storeLinks } from "./store-links.ts";
 import { findTitleProblem, slugOf } from "./text.ts";
 
@@ -101,6 +101,7 @@ export async function insertPage(writer: Writer, page: PageToInsert): Promise<{ 
             ${names.labels}, ${names.aliases}, ${names.names}, ${names.words}::text::tsvector, ${names.problem})
     returning id, dir, title, slug, type, revision`;
   if (inserted === undefined) throw new Error(`The page ${JSON.stringify(names.title)} was not stored`);
+  showPages(writer, [inserted.id]);
   const changes = planChanges([], page.nodes);
   await storeNodes(writer, inserted.id, changes);
   await storeLinks(writer, inserted, changes.inserted);

@@ -1,5 +1,5 @@
 import { directoryKeyOf } from "./directories.ts";
-import { visiblePages, type Reader } from "./scope.ts";
+import { showPages, visiblePages, type Reader } from "./scope.ts";
 
 export interface DirectoryLevel {
   readonly dir: string;
@@ -34,9 +34,16 @@ export async function expandDirectory(reader: Reader, asked: string): Promise<Di
     select id, title, type, count(*) over () as total
       from ${here} p where key = ${key} order by title, id limit ${mostListed}`;
   if (dir !== "" && dirs.length === 0 && pages.length === 0) return undefined;
+  const listed = dirs.slice(0, mostListed);
+  for (const one of listed) reader.shown?.dirs.add(directoryKeyOf(one.dir));
+  if (key !== "") reader.shown?.dirs.add(key);
+  showPages(
+    reader,
+    pages.map(({ id }) => id),
+  );
   return {
     dir,
-    dirs: dirs.slice(0, mostListed),
+    dirs: listed,
     pages: pages.map(({ id, title, type }) => ({ id, title, type })),
     totals: { dirs: dirs.length, pages: pages[0]?.total ?? 0 },
   };

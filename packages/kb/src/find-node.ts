@@ -1,6 +1,6 @@
 import { loadPage, type LoadedPage } from "./load-page.ts";
 import type { KeyedNode } from "./page-tree.ts";
-import { visibleNodes, type Reader } from "./scope.ts";
+import { showPages, visibleNodes, type Reader } from "./scope.ts";
 
 /** A node and all below it, on its page. */
 export interface FoundNode {
@@ -14,6 +14,7 @@ export interface FoundNode {
 export async function findPageOfNode(reader: Reader, nodeId: string): Promise<string | undefined> {
   const [row] = await reader.tx<{ pageId: string }[]>`
     select page_id as "pageId" from ${visibleNodes(reader)} n where id = ${nodeId}::uuid`;
+  if (row !== undefined) showPages(reader, [row.pageId]);
   return row?.pageId;
 }
 

@@ -1,4 +1,4 @@
-import { manyVisibleNodes, visibleNodes, visiblePages, type Reader } from "./scope.ts";
+import { manyVisibleNodes, showPages, visibleNodes, visiblePages, type Reader } from "./scope.ts";
 import { findTextProblem } from "./text.ts";
 
 export interface GrepQuery {
@@ -59,6 +59,10 @@ export async function grepNodes(reader: Reader, query: GrepQuery): Promise<GrepR
              length(text) > ${excerptLength} and start > 1 as "isCutBefore",
              length(text) > ${excerptLength} and start + ${excerptLength} <= length(text) as "isCutAfter"
         from placed order by title, page_id, id`,
+    );
+    showPages(
+      reader,
+      rows.map(({ pageId }) => pageId),
     );
     const matches = rows.map(({ pageTitle, pageId, nodeId, excerpt, isCutBefore, isCutAfter }) => ({
       pageTitle,

@@ -2,7 +2,7 @@ import { readFrontmatter } from "./frontmatter.ts";
 import type { Page } from "./lookup.ts";
 import type { NodeKind } from "./outline.ts";
 import { inPageOrder, type KeyedNode } from "./page-tree.ts";
-import { visiblePages, writablePages, type Reader, type Writer } from "./scope.ts";
+import { showPages, visiblePages, writablePages, type Reader, type Writer } from "./scope.ts";
 
 /** A page with all that is needed to change it. */
 export interface LoadedPage extends Page {
@@ -52,6 +52,7 @@ export async function loadPage(reader: Reader, pageId: string): Promise<LoadedPa
     if (row.kind === "page") page = JSON.parse(row.text) as Omit<LoadedPage, "nodes">;
     else nodes.push(nodeOf(row));
   }
+  if (page !== undefined) showPages(reader, [page.id]);
   return page && { ...page, nodes: inPageOrder(nodes) };
 }
 
@@ -66,6 +67,7 @@ export async function lockHead(writer: Writer, pageId: string): Promise<Page | u
     select id, dir, title, slug, type, revision
       from pages
      where id = ${pageId}::uuid and id in (select id from ${writablePages(writer)} w) for no key update`;
+  if (page !== undefined) showPages(writer, [page.id]);
   return page;
 }
 

@@ -1,5 +1,5 @@
 import { foldName } from "./fold.ts";
-import { visiblePages, type Reader } from "./scope.ts";
+import { showPages, visiblePages, type Reader } from "./scope.ts";
 
 export interface Page {
   readonly id: string;
@@ -33,7 +33,10 @@ export async function lookupPage(reader: Reader, name: string): Promise<Lookup> 
   if (isId(name)) {
     const [page] = await tx<Page[]>`
       select id, dir, title, slug, type, revision from ${visiblePages(reader)} p where id = ${name}::uuid`;
-    if (page !== undefined) return { kind: "found", page };
+    if (page !== undefined) {
+      showPages(reader, [page.id]);
+      return { kind: "found", page };
+    }
   }
   if (name.includes("\0")) return { kind: "missing", nearest: [] };
   const pages = await tx<Page[]>`
@@ -45,14 +48,22 @@ export async function lookupPage(reader: Reader, name: string): Promise<Lookup> 
   const exact = pages.filter((page) => page.title === name);
   const [page, ...others] = exact.length > 0 ? exact : pages;
   if (page === undefined) return { kind: "missing", nearest: await findNearestTitles(reader, name) };
+  showPages(
+    reader,
+    (exact.length > 0 ? exact : pages).map(({ id }) => id),
+  );
   return others.length === 0 ? { kind: "found", page } : { kind: "ambiguous", pages: [page, ...others] };
 }
 
 async function findNearestTitles(reader: Reader, name: string): Promise<string[]> {
-  const rows = await reader.tx<{ title: string }[]>`
-    select title from (select distinct title from ${visiblePages(reader)} p) t
+  const rows = await reader.tx<{ title: string; ids: string[] }[]>`
+    select title, ids from (select title, array_agg(id) as ids from ${visiblePages(reader)} p group by title) t
      where similarity(title, ${name}) > 0.2
      order by similarity(title, ${name}) desc, title
      limit 3`;
+  showPages(
+    reader,
+    rows.flatMap(({ ids }) => ids),
+  );
   return rows.map((row) => row.title);
 }

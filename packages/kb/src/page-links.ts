@@ -1,4 +1,4 @@
-import { visiblePages, type Reader } from "./scope.ts";
+import { showPages, visiblePages, type Reader } from "./scope.ts";
 
 export interface LinkedPage {
   readonly id: string;
@@ -15,7 +15,7 @@ export interface LinkTarget extends LinkedPage {
  * that bears the name and is seen, or nowhere.
  */
 export async function listLinked(reader: Reader, pageId: string, limit: number): Promise<LinkTarget[]> {
-  return await reader.tx<LinkTarget[]>`
+  const pages = await reader.tx<LinkTarget[]>`
     with seen as (
       select min(l.id) as first, array_agg(distinct l.target) as names,
              coalesce((select v.id from ${visiblePages(reader)} v where v.id = l.target_page_id),
@@ -23,11 +23,12 @@ export async function listLinked(reader: Reader, pageId: string, limit: number):
                         where l.kind = 'title' and v.names @> array[l.target] order by v.created_at, v.id limit 1)) as id
         from links l where l.page_id = ${pageId} group by 3)
     select p.id, p.title, s.names from seen s join pages p on p.id = s.id where p.id <> ${pageId} order by s.first limit ${limit}`;
+  return shown(reader, pages);
 }
 
 /** The pages with a link to a page, by title, of those that the reader sees. */
 export async function listBacklinks(reader: Reader, pageId: string, limit: number): Promise<LinkedPage[]> {
-  return await reader.tx<LinkedPage[]>`
+  const pages = await reader.tx<LinkedPage[]>`
     select p.id, p.title
       from ${visiblePages(reader)} p
      where p.id <> ${pageId}
@@ -40,4 +41,13 @@ export async function listBacklinks(reader: Reader, pageId: string, limit: numbe
             and l.target_page_id is distinct from ${pageId}
             and not exists (select from ${visiblePages(reader)} v where v.id = l.target_page_id))
      order by p.title, p.id limit ${limit}`;
+  return shown(reader, pages);
+}
+
+function shown<T extends LinkedPage>(reader: Reader, pages: T[]): T[] {
+  showPages(
+    reader,
+    pages.map(({ id }) => id),
+  );
+  return pages;
 }

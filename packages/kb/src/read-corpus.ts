@@ -1,5 +1,5 @@
 import { loadPage } from "./load-page.ts";
-import { visiblePages, type Reader } from "./scope.ts";
+import { showPages, visiblePages, type Reader } from "./scope.ts";
 import { writeOutline } from "./write-outline.ts";
 
 export interface Corpus {
@@ -13,14 +13,17 @@ export interface Corpus {
 export async function readCorpus(reader: Reader, maxChars: number): Promise<Corpus> {
   const pages = await reader.tx<{ id: string; title: string; total: number }[]>`
     select id, title, count(*) over () as total from ${visiblePages(reader)} p order by title, id limit ${maxChars}`;
+  const { shown: _shown, ...unseen } = reader;
   const parts: string[] = [];
   let left = maxChars;
   for (const { id, title } of pages) {
-    const page = await loadPage(reader, id);
+    const page = await loadPage(unseen, id);
     if (page === undefined) continue;
     const part = `# ${title}\n\n${writeOutline("", page.nodes).trim()}\n\n`;
+    if (part.length > left && parts.length > 0) break;
+    showPages(reader, [id]);
     if (part.length > left) {
-      if (parts.length === 0) parts.push(part.slice(0, left).toWellFormed());
+      parts.push(part.slice(0, left).toWellFormed());
       break;
     }
     parts.push(part);

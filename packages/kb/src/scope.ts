@@ -6,6 +6,13 @@ export interface Reader {
   readonly workspaceId: string;
   /** For a run, its user. */
   readonly userId: string;
+  /** Where the functions of this package leave which pages, and directories by their keys, their answers tell of. */
+  readonly shown?: { readonly pages: Set<string>; readonly dirs: Set<string> };
+}
+
+/** Afterwards the reader is known to have been told of these pages. */
+export function showPages({ shown }: Reader, ids: Iterable<string>): void {
+  if (shown !== undefined) for (const id of ids) shown.pages.add(id);
 }
 
 /** Who writes. A run writes as its user, and its commands name the call that did it. */

@@ -1,6 +1,6 @@
 import { foldName } from "./fold.ts";
 import type { NodeKind } from "./outline.ts";
-import { manyVisibleNodes, visiblePages, type Reader } from "./scope.ts";
+import { manyVisibleNodes, showPages, visiblePages, type Reader } from "./scope.ts";
 import { findTextProblem } from "./text.ts";
 import { readCertainWords, readQuery } from "./words.ts";
 
@@ -79,7 +79,12 @@ export async function searchPages(reader: Reader, { q, kinds }: SearchQuery): Pr
     ["some words", some],
     ["similar name", similar],
   ];
-  return { kind: "found", hits: fuse(lists) };
+  const hits = fuse(lists);
+  showPages(
+    reader,
+    hits.map(({ pageId }) => pageId),
+  );
+  return { kind: "found", hits };
 }
 
 async function findByName(reader: Reader, text: string, words: string | undefined): Promise<readonly Row[]> {

@@ -74,23 +74,22 @@ export async function readVisibleFile(
   return row;
 }
 
-/** The files of a page, or those that belong to no page, newest first; one more than `limit` where the list goes on. */
+/** The files of a page, or those of none, that the asker may see, newest first; one more than `limit` where the list goes on. */
 export async function listFiles(
   db: Queryable,
-  asked: {
-    readonly workspaceId: string;
+  asked: Asker & {
     readonly pageId?: string | undefined;
     /** The list goes on after this file. */
     readonly cursorId?: string | undefined;
     readonly limit: number;
   },
 ): Promise<StoredFile[]> {
-  const { workspaceId, pageId, cursorId = "ffffffff-ffff-ffff-ffff-ffffffffffff", limit } = asked;
-  const [place, ...places] = pageId === undefined ? ["page_id is null"] : ["page_id = $4::uuid", pageId];
+  const { workspaceId, userId, pageId, cursorId = "ffffffff-ffff-ffff-ffff-ffffffffffff", limit } = asked;
+  const [place, ...places] = pageId === undefined ? ["page_id is null"] : ["page_id = $5::uuid", pageId];
   return await db.unsafe<StoredFile[]>(
-    `select ${columns} from files
-      where workspace_id = $1::uuid and ${place} and id < $2::uuid order by id desc limit $3::int + 1`,
-    [workspaceId, cursorId, limit, ...places],
+    `select ${columns} from ${visibleFiles} f
+      where ${place} and id < $3::uuid order by id desc limit $4::int + 1`,
+    [workspaceId, userId, cursorId, limit, ...places],
     { prepare: true },
   );
 }

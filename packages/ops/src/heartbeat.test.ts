@@ -9,6 +9,7 @@ import { completeTask, listTasks } from "./tasks.ts";
 import { formatWallTime, isTimeZone } from "./wall-time.ts";
 
 const { sql } = await testDatabase();
+const userId = randomUUID();
 const minute = 60_000;
 
 async function newWorkspace(): Promise<string> {
@@ -26,7 +27,7 @@ const beatOnce = async (workspaceId: string): Promise<readonly DueTask[]> =>
   (await transaction(sql, (tx) => beat(tx, workspaceId))).tasks;
 
 async function titles(workspaceId: string): Promise<string[]> {
-  return (await listTasks(sql, { workspaceId, limit: 1_000 })).tasks.map(({ title }) => title);
+  return (await listTasks(sql, { workspaceId, userId, limit: 1_000 })).tasks.map(({ title }) => title);
 }
 
 async function tell(workspaceId: string, over: Partial<CalendarEvent> & { startsInMs?: number } = {}): Promise<void> {
@@ -57,8 +58,8 @@ test("a reminder becomes a task when it is due, in up-next, once, and not before
   expect(await sql`select kind, status, section, title, created_by from tasks where id = ${task?.id ?? ""}`).toEqual([
     { kind: "task", status: "open", section: "up-next", title: "call Ann", created_by: "system:heartbeat" },
   ]);
-  expect(await readReminder(sql, workspaceId, due)).toMatchObject({ status: "reminded", taskId: task?.id });
-  expect(await readReminder(sql, workspaceId, later)).toMatchObject({ status: "pending", taskId: null });
+  expect(await readReminder(sql, { workspaceId, userId }, due)).toMatchObject({ status: "reminded", taskId: task?.id });
+  expect(await readReminder(sql, { workspaceId, userId }, later)).toMatchObject({ status: "pending", taskId: null });
   await sql`update reminders set due_at = clock_timestamp() where id = ${later}`;
   expect(await beatOnce(workspaceId)).toMatchObject([{ title: "call Bob" }]);
 });
@@ -122,7 +123,7 @@ test("one workspace's heartbeat leaves another's reminders alone", async () => {
 
 test("a canceled reminder is never a task, and one that is a task is not canceled; of both at once one wins", async () => {
   const workspaceId = await newWorkspace();
-  const cancel = (id: string) => cancelReminder(sql, { workspaceId, id, canceledBy: "user:1" });
+  const cancel = (id: string) => cancelReminder(sql, { workspaceId, userId, id, canceledBy: "user:1" });
   const id = await remind(workspaceId, "call Ann", -minute);
   expect(await cancel(id)).toMatchObject({ kind: "canceled", reminder: { status: "canceled" } });
   expect(await cancel(id)).toMatchObject({ kind: "closed" });
@@ -131,11 +132,11 @@ test("a canceled reminder is never a task, and one that is a task is not cancele
     const raced = await remind(workspaceId, `race ${n}`, -minute);
     const [canceled] = await Promise.all([cancel(raced), beatOnce(workspaceId)]);
     await beatOnce(workspaceId);
-    const { status } = (await readReminder(sql, workspaceId, raced)) ?? {};
+    const { status } = (await readReminder(sql, { workspaceId, userId }, raced)) ?? {};
     expect(status).toBe(canceled.kind === "canceled" ? "canceled" : "reminded");
     expect((await titles(workspaceId)).includes(`race ${n}`)).toBe(status === "reminded");
   }
-  expect(await cancelReminder(sql, { workspaceId: await newWorkspace(), id, canceledBy: "user:1" })).toEqual({
+  expect(await cancelReminder(sql, { workspaceId: await newWorkspace(), userId, id, canceledBy: "user:1" })).toEqual({
     kind: "missing",
   });
 });
@@ -146,7 +147,8 @@ test("reminders are listed by when they are due, a page at a time, each once", a
   for (const text of ["b", "c"])
     await addReminder(sql, { workspaceId, text, dueAt, userId: randomUUID(), createdBy: "x" });
   await remind(workspaceId, "a", minute);
-  const list = (cursorId?: string) => listReminders(sql, { workspaceId, status: "pending", cursorId, limit: 1 });
+  const list = (cursorId?: string) =>
+    listReminders(sql, { workspaceId, userId, status: "pending", cursorId, limit: 1 });
   const first = await list();
   const second = await list(first[0]?.id);
   const third = await list(second[0]?.id);
@@ -185,7 +187,7 @@ test("what a person did with a task stays, whatever becomes of its event", async
   const workspaceId = await newWorkspace();
   await tell(workspaceId);
   const [task] = await beatOnce(workspaceId);
-  await completeTask(sql, { workspaceId, id: task?.id ?? "", doneBy: "user:1" });
+  await completeTask(sql, { workspaceId, userId, id: task?.id ?? "", doneBy: "user:1" });
   expect(await transaction(sql, (tx) => removeCalendarEvent(tx, workspaceId, "e1"))).toBe(true);
   expect(await transaction(sql, (tx) => removeCalendarEvent(tx, workspaceId, "e1"))).toBe(false);
   expect(await sql`select status from tasks where id = ${task?.id ?? ""}`).toEqual([{ status: "done" }]);

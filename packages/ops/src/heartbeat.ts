@@ -9,6 +9,8 @@ export interface DueTask {
   readonly title: string;
   /** What it is about: the reminder's text, or an event to prepare for. */
   readonly about: "reminder" | "event";
+  /** The run that set the reminder, where one did. */
+  readonly runId: string | null;
 }
 
 export interface Beat {
@@ -48,7 +50,13 @@ async function remind(tx: Tx, workspaceId: string | null): Promise<DueTask[]> {
     [tasks.map(({ id }) => id), tasks.map(({ taskId }) => taskId)],
     { prepare: true },
   );
-  return tasks.map(({ taskId, workspaceId: of, title }) => ({ id: taskId, workspaceId: of, title, about: "reminder" }));
+  return tasks.map(({ taskId, workspaceId: of, title, runId }) => ({
+    id: taskId,
+    workspaceId: of,
+    title,
+    about: "reminder",
+    runId,
+  }));
 }
 
 async function prepare(tx: Tx, workspaceId: string | null): Promise<{ tasks: DueTask[]; seen: number }> {
@@ -75,6 +83,7 @@ async function prepare(tx: Tx, workspaceId: string | null): Promise<{ tasks: Due
     workspaceId: of,
     title,
     about: "event" as const,
+    runId: null,
   }));
   return { tasks: made, seen: due.length };
 }

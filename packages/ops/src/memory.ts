@@ -89,6 +89,24 @@ export async function listProposals(
 }
 
 /**
+ * Where what is remembered of these kinds stands or would stand, as far as the asker sees it: pages, and the directory by its
+ * key.
+ */
+export async function listPlaces(
+  db: Queryable,
+  { workspaceId, userId }: Asker,
+  kinds: readonly string[],
+): Promise<{ readonly pages: readonly string[]; readonly dirs: readonly string[] }> {
+  const [places] = await db<{ pages: string[]; dirs: string[] }[]>`
+    select array(select p.id from pages p
+                  where p.workspace_id = ${workspaceId}::uuid
+                    and p.names && array(select 'memory: ' || k from unnest(${[...kinds]}::text[]) k)
+                    and p.id not in (select closed_pages(${workspaceId}::uuid, ${userId}::uuid, 'read'))) as pages,
+           array(select 'memory' where directory_level(${workspaceId}::uuid, ${userId}::uuid, 'memory') <> 'none') as dirs`;
+  return places ?? { pages: [], dirs: [] };
+}
+
+/**
  * Records what became of an open proposal: where it stands now that it is accepted, or that it was dismissed. False where it
  * was settled before; of two at once one settles it.
  */

@@ -1,5 +1,6 @@
 import type { Queryable } from "@countersign/db/connect.ts";
 import { v7 as newId } from "uuid";
+import type { Asker } from "./visible.ts";
 
 export type ReminderStatus = "pending" | "reminded" | "canceled";
 
@@ -35,7 +36,8 @@ export type CancelReminderResult =
   | { readonly kind: "canceled" | "closed"; readonly reminder: Reminder }
   | { readonly kind: "missing" };
 
-const columns = `id, text, due_at as "dueAt", user_id as "userId", run_id as "runId", created_by as "createdBy",
+/** What a run wrote is read only by whoever may read the run, of whom $1 is the workspace and $2 the person. */
+const columns = `id, open_text($1::uuid, $2::uuid, run_id, text) as text, due_at as "dueAt", user_id as "userId", run_id as "runId", created_by as "createdBy",
        created_at as "createdAt", status, settled_at as "settledAt", settled_by as "settledBy", task_id as "taskId"`;
 
 /** Afterwards the reminder waits for its time; one whose time is past is due at once. The same id again changes nothing. */
@@ -49,10 +51,14 @@ export async function addReminder(db: Queryable, reminder: NewReminder): Promise
 }
 
 /** One reminder; undefined where the workspace has none of this id. */
-export async function readReminder(db: Queryable, workspaceId: string, id: string): Promise<Reminder | undefined> {
+export async function readReminder(
+  db: Queryable,
+  { workspaceId, userId }: Asker,
+  id: string,
+): Promise<Reminder | undefined> {
   const [row] = await db.unsafe<Reminder[]>(
-    `select ${columns} from reminders where workspace_id = $1::uuid and id = $2::uuid`,
-    [workspaceId, id],
+    `select ${columns} from reminders where workspace_id = $1::uuid and id = $3::uuid`,
+    [workspaceId, userId, id],
     { prepare: true },
   );
   return row;
@@ -61,24 +67,23 @@ export async function readReminder(db: Queryable, workspaceId: string, id: strin
 /** Pending ones, the next first, or those of another status, newest first; one more than `limit` where there are more. */
 export async function listReminders(
   db: Queryable,
-  asked: {
-    readonly workspaceId: string;
+  asked: Asker & {
     readonly status: ReminderStatus;
     /** The list goes on after this reminder. */
     readonly cursorId?: string | undefined;
     readonly limit: number;
   },
 ): Promise<Reminder[]> {
-  const { workspaceId, status, cursorId = null, limit } = asked;
+  const { workspaceId, userId, status, cursorId = null, limit } = asked;
   const page =
     status === "pending"
-      ? `status = $2 and ($3::uuid is null or (due_at, id) > (select due_at, id from reminders
-                                                               where workspace_id = $1::uuid and id = $3::uuid))
+      ? `status = $3 and ($4::uuid is null or (due_at, id) > (select due_at, id from reminders
+                                                               where workspace_id = $1::uuid and id = $4::uuid))
          order by due_at, id`
-      : "status = $2 and ($3::uuid is null or id < $3::uuid) order by id desc";
+      : "status = $3 and ($4::uuid is null or id < $4::uuid) order by id desc";
   return await db.unsafe<Reminder[]>(
-    `select ${columns} from reminders where workspace_id = $1::uuid and ${page} limit $4::int + 1`,
-    [workspaceId, status, cursorId, limit],
+    `select ${columns} from reminders where workspace_id = $1::uuid and ${page} limit $5::int + 1`,
+    [workspaceId, userId, status, cursorId, limit],
     { prepare: true },
   );
 }
@@ -86,16 +91,16 @@ export async function listReminders(
 /** Cancels a reminder that still waits; `closed` where it was due or canceled before. Of this and the heartbeat, one wins. */
 export async function cancelReminder(
   db: Queryable,
-  asked: { readonly workspaceId: string; readonly id: string; readonly canceledBy: string },
+  asked: Asker & { readonly id: string; readonly canceledBy: string },
 ): Promise<CancelReminderResult> {
-  const { workspaceId, id, canceledBy } = asked;
+  const { workspaceId, userId, id, canceledBy } = asked;
   const [canceled] = await db.unsafe<Reminder[]>(
-    `update reminders set status = 'canceled', settled_at = clock_timestamp(), settled_by = $3
-      where workspace_id = $1::uuid and id = $2::uuid and status = 'pending' returning ${columns}`,
-    [workspaceId, id, canceledBy],
+    `update reminders set status = 'canceled', settled_at = clock_timestamp(), settled_by = $4
+      where workspace_id = $1::uuid and id = $3::uuid and status = 'pending' returning ${columns}`,
+    [workspaceId, userId, id, canceledBy],
     { prepare: true },
   );
   if (canceled !== undefined) return { kind: "canceled", reminder: canceled };
-  const reminder = await readReminder(db, workspaceId, id);
+  const reminder = await readReminder(db, asked, id);
   return reminder === undefined ? { kind: "missing" } : { kind: "closed", reminder };
 }

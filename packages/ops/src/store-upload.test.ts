@@ -6,6 +6,7 @@ import { BlobDamaged, readBlobChunks } from "./read-blob.ts";
 import { removeLeftUploads, storeUpload } from "./store-upload.ts";
 
 const { sql } = await testDatabase();
+const userId = randomUUID();
 const megabyte = 1024 * 1024;
 const mostBytes = 8 * megabyte;
 
@@ -162,7 +163,7 @@ test("another workspace's content and files are not there", async () => {
   const id = stored.kind === "stored" ? stored.file.id : "";
   const other = randomUUID();
   expect(await readFile(sql, other, id)).toBeUndefined();
-  expect(await listFiles(sql, { workspaceId: other, limit: 10 })).toEqual([]);
+  expect(await listFiles(sql, { workspaceId: other, userId, limit: 10 })).toEqual([]);
   expect(await putFile(sql, fileOf(other, bytes))).toBeUndefined();
   await expect(readBack(other, sha256(bytes))).rejects.toThrow(BlobDamaged);
   expect(await readFile(sql, workspaceId, id)).toMatchObject({ id, name: "a.bin" });
@@ -173,9 +174,9 @@ test("files are listed newest first, a page at a time", async () => {
   for (const name of ["1", "2", "3"]) {
     await storeUpload(sql, fileOf(workspaceId, Buffer.from("x"), { name }), inPieces(Buffer.from("x"), 1), mostBytes);
   }
-  const first = await listFiles(sql, { workspaceId, limit: 1 });
+  const first = await listFiles(sql, { workspaceId, userId, limit: 1 });
   expect(first.map(({ name }) => name)).toEqual(["3", "2"]);
-  const rest = await listFiles(sql, { workspaceId, limit: 2, cursorId: first[0]?.id });
+  const rest = await listFiles(sql, { workspaceId, userId, limit: 2, cursorId: first[0]?.id });
   expect(rest.map(({ name }) => name)).toEqual(["2", "1"]);
 });
 

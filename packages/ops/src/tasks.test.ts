@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { completeTask, dismissTask, listSections, listTasks, putTask, readDoneLog } from "./tasks.ts";
 
 const { sql } = await testDatabase();
+const userId = randomUUID();
 const createdBy = `user:${randomUUID()}`;
 
 async function create(workspaceId: string, title: string, section?: string): Promise<string> {
@@ -13,11 +14,11 @@ async function create(workspaceId: string, title: string, section?: string): Pro
 }
 
 function complete(workspaceId: string, id: string, doneBy = createdBy) {
-  return transaction(sql, (tx) => completeTask(tx, { workspaceId, id, doneBy }));
+  return transaction(sql, (tx) => completeTask(tx, { workspaceId, userId, id, doneBy }));
 }
 
 async function titles(workspaceId: string, section?: string): Promise<string[]> {
-  const part = await transaction(sql, (tx) => listTasks(tx, { workspaceId, section, limit: 100 }));
+  const part = await transaction(sql, (tx) => listTasks(tx, { workspaceId, userId, section, limit: 100 }));
   return part.tasks.map((task) => task.title);
 }
 
@@ -34,7 +35,7 @@ test("a new task waits in up-next unless another section is named, oldest first"
 test("a list that goes on says so", async () => {
   const workspaceId = randomUUID();
   for (const title of ["one", "two", "three"]) await create(workspaceId, title);
-  const list = (limit: number) => transaction(sql, (tx) => listTasks(tx, { workspaceId, limit }));
+  const list = (limit: number) => transaction(sql, (tx) => listTasks(tx, { workspaceId, userId, limit }));
   expect(await list(2)).toMatchObject({ isMore: true, tasks: [{ title: "one" }, { title: "two" }] });
   expect(await list(3)).toMatchObject({ isMore: false });
 });
@@ -42,9 +43,9 @@ test("a list that goes on says so", async () => {
 test("a done task leaves the list and enters the log, with who did it", async () => {
   const workspaceId = randomUUID();
   const id = await create(workspaceId, "one");
-  expect(await complete(workspaceId, id, "run:7")).toEqual({ kind: "completed", title: "one" });
+  expect(await complete(workspaceId, id, "run:7")).toEqual({ kind: "completed", title: "one", runId: null });
   expect(await titles(workspaceId)).toEqual([]);
-  const log = await transaction(sql, (tx) => readDoneLog(tx, { workspaceId, limit: 10 }));
+  const log = await transaction(sql, (tx) => readDoneLog(tx, { workspaceId, userId, limit: 10 }));
   expect(log).toMatchObject({ isMore: false, tasks: [{ id, title: "one", doneBy: "run:7" }] });
   expect(log.tasks[0]?.doneAt).toBeInstanceOf(Date);
 });
@@ -57,7 +58,7 @@ test("the log begins at the time asked for, latest first", async () => {
     await sql`update tasks set resolved_at = ${`2026-05-${day}T12:00:00Z`}::text::timestamptz where id = ${id}`;
   }
   const log = await transaction(sql, (tx) =>
-    readDoneLog(tx, { workspaceId, since: new Date("2026-05-02T14:00:00+02:00"), limit: 10 }),
+    readDoneLog(tx, { workspaceId, userId, since: new Date("2026-05-02T14:00:00+02:00"), limit: 10 }),
   );
   expect(log.tasks.map((task) => task.title)).toEqual(["03", "02"]);
 });
@@ -88,8 +89,8 @@ test("the same task put again is there once; another under its id is refused", a
 test("a dismissed task leaves the list, once", async () => {
   const workspaceId = randomUUID();
   const id = await create(workspaceId, "one");
-  expect(await dismissTask(sql, { workspaceId, id, dismissedBy: createdBy })).toBe(true);
-  expect(await dismissTask(sql, { workspaceId, id, dismissedBy: createdBy })).toBe(false);
+  expect(await dismissTask(sql, { workspaceId, userId, id, dismissedBy: createdBy })).toBe(true);
+  expect(await dismissTask(sql, { workspaceId, userId, id, dismissedBy: createdBy })).toBe(false);
   expect(await titles(workspaceId)).toEqual([]);
 });
 
@@ -99,9 +100,9 @@ test("the sections in which something is open are named once each, and another w
   const id = await create(workspaceId, "two", "someday");
   await create(workspaceId, "three", "later");
   await create(randomUUID(), "four", "elsewhere");
-  expect(await listSections(sql, workspaceId)).toEqual(["later", "someday"]);
+  expect(await listSections(sql, { workspaceId, userId })).toEqual(["later", "someday"]);
   await complete(workspaceId, id);
-  expect(await listSections(sql, workspaceId)).toEqual(["later"]);
+  expect(await listSections(sql, { workspaceId, userId })).toEqual(["later"]);
 });
 
 test("the log goes on after a task, by when it was done, each task once", async () => {
@@ -109,7 +110,7 @@ test("the log goes on after a task, by when it was done, each task once", async 
   const ids = [];
   for (const title of ["one", "two", "three"]) ids.push(await create(workspaceId, title));
   for (const id of ids.toReversed()) await complete(workspaceId, id);
-  const read = (cursorId?: string) => readDoneLog(sql, { workspaceId, cursorId, limit: 2 });
+  const read = (cursorId?: string) => readDoneLog(sql, { workspaceId, userId, cursorId, limit: 2 });
   const first = await read();
   expect(first.tasks.map(({ title }) => title)).toEqual(["one", "two"]);
   expect((await read(first.tasks[1]?.id)).tasks.map(({ title }) => title)).toEqual(["three"]);

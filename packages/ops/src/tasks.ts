@@ -3,14 +3,15 @@ import { orm } from "@countersign/db/orm.ts";
 import { tasks } from "@countersign/db/schema.ts";
 import { and, asc, desc, eq, gte, type InferSelectModel, sql } from "drizzle-orm";
 import { v7 as newId } from "uuid";
+import type { Asker } from "./visible.ts";
 
 type Row = InferSelectModel<typeof tasks>;
 
 /** A line of the queue. Every kind but `task` is a card: it stands for an approval or a question of a run. */
-export type Task = Pick<Row, "id" | "kind" | "section" | "title" | "createdAt">;
+export type Task = Pick<Row, "id" | "kind" | "section" | "title" | "runId" | "createdAt">;
 
 /** `doneBy` is `user:<id>` or `run:<id>`. */
-export interface DoneTask extends Pick<Row, "id" | "section" | "title"> {
+export interface DoneTask extends Pick<Row, "id" | "section" | "title" | "runId"> {
   readonly doneAt: Date;
   readonly doneBy: string;
 }
@@ -37,19 +38,31 @@ export type PutTaskResult =
   /** This id was given to another task before. */
   | { readonly kind: "mismatch" };
 
+type Titled = Pick<Row, "title" | "runId">;
+
 export type CompleteTaskResult =
-  | { readonly kind: "completed"; readonly title: string }
-  | { readonly kind: "closed"; readonly title: string; readonly status: string }
-  | { readonly kind: "card"; readonly title: string; readonly of: Exclude<Row["kind"], "task"> }
+  | (Titled & { readonly kind: "completed" })
+  | (Titled & { readonly kind: "closed"; readonly status: string })
+  | (Titled & { readonly kind: "card"; readonly of: Exclude<Row["kind"], "task"> })
   | { readonly kind: "missing" };
 
-/** The open tasks and cards of a workspace, or of one section of it, oldest first. */
+/**
+ * The open tasks and cards of a workspace, or of one section of it, oldest first. Here as below, a title that a run gave is
+ * read only by whoever may read the run.
+ */
 export async function listTasks(
   db: Queryable,
-  asked: { readonly workspaceId: string; readonly section?: string | undefined; readonly limit: number },
+  asked: Asker & { readonly section?: string | undefined; readonly limit: number },
 ): Promise<Part<Task>> {
   const rows = await orm(db)
-    .select({ id: tasks.id, kind: tasks.kind, section: tasks.section, title: tasks.title, createdAt: tasks.createdAt })
+    .select({
+      id: tasks.id,
+      kind: tasks.kind,
+      section: openText(asked, tasks.section),
+      title: openText(asked, tasks.title),
+      runId: tasks.runId,
+      createdAt: tasks.createdAt,
+    })
     .from(tasks)
     .where(
       and(
@@ -83,29 +96,34 @@ export async function putTask(db: Queryable, task: NewTask): Promise<PutTaskResu
  */
 export async function completeTask(
   db: Queryable,
-  asked: { readonly workspaceId: string; readonly id: string; readonly doneBy: string },
+  asked: Asker & { readonly id: string; readonly doneBy: string },
 ): Promise<CompleteTaskResult> {
-  const title = await closeTask(db, { ...asked, status: "done", by: asked.doneBy });
-  if (title !== undefined) return { kind: "completed", title };
-  const [found] = await orm(db).select().from(tasks).where(isTask(asked.workspaceId, asked.id));
+  const done = await closeTask(db, { ...asked, status: "done", by: asked.doneBy });
+  if (done !== undefined) return { kind: "completed", ...done };
+  const [found] = await orm(db)
+    .select({ kind: tasks.kind, title: openText(asked, tasks.title), status: tasks.status, runId: tasks.runId })
+    .from(tasks)
+    .where(isTask(asked.workspaceId, asked.id));
   if (found === undefined) return { kind: "missing" };
-  if (found.kind !== "task") return { kind: "card", title: found.title, of: found.kind };
-  return { kind: "closed", title: found.title, status: found.status };
+  const { kind: of, title, status, runId } = found;
+  return of === "task" ? { kind: "closed", title, status, runId } : { kind: "card", title, of, runId };
 }
 
 /** Afterwards the task is dismissed, unless it was closed before; false then. A card is never touched here. */
 export async function dismissTask(
   db: Queryable,
-  asked: { readonly workspaceId: string; readonly id: string; readonly dismissedBy: string },
+  asked: Asker & { readonly id: string; readonly dismissedBy: string },
 ): Promise<boolean> {
   return (await closeTask(db, { ...asked, status: "dismissed", by: asked.dismissedBy })) !== undefined;
 }
 
-/** The sections of the oldest 1,000 that are open, in the order of the alphabet. */
-export async function listSections(db: Queryable, workspaceId: string): Promise<string[]> {
+/** The sections of the oldest 1,000 that are open, in the order of the alphabet; not those of closed runs alone. */
+export async function listSections(db: Queryable, { workspaceId, userId }: Asker): Promise<string[]> {
   const rows = await db<{ section: string }[]>`
-    select distinct section from (select section from tasks where workspace_id = ${workspaceId} and status = 'open'
-                                   order by id limit 1000) oldest
+    select distinct section
+      from (select section, run_id from tasks where workspace_id = ${workspaceId} and status = 'open'
+             order by id limit 1000) oldest
+     where run_id is null or not exists (select closed_runs(${workspaceId}::uuid, ${userId}::uuid, array[run_id]))
      order by section`;
   return rows.map(({ section }) => section);
 }
@@ -113,8 +131,7 @@ export async function listSections(db: Queryable, workspaceId: string): Promise<
 /** What was done since a time, or ever, latest first; cards are not part of it. */
 export async function readDoneLog(
   db: Queryable,
-  asked: {
-    readonly workspaceId: string;
+  asked: Asker & {
     readonly since?: Date | undefined;
     /** The log goes on after this task. */
     readonly cursorId?: string | undefined;
@@ -124,8 +141,9 @@ export async function readDoneLog(
   const rows = await orm(db)
     .select({
       id: tasks.id,
-      section: tasks.section,
-      title: tasks.title,
+      section: openText(asked, tasks.section),
+      title: openText(asked, tasks.title),
+      runId: tasks.runId,
       doneAt: tasks.resolvedAt,
       doneBy: tasks.resolvedBy,
     })
@@ -150,22 +168,26 @@ export async function readDoneLog(
   return partOf(done, asked.limit);
 }
 
-/** The title of the task where this call closed it. */
+/** The title of the task, and its run, where this call closed it. */
 async function closeTask(
   db: Queryable,
-  asked: {
-    readonly workspaceId: string;
+  asked: Asker & {
     readonly id: string;
     readonly status: "done" | "dismissed";
     readonly by: string;
   },
-): Promise<string | undefined> {
+): Promise<Titled | undefined> {
   const [closed] = await orm(db)
     .update(tasks)
     .set({ status: asked.status, resolvedAt: sql`clock_timestamp()`, resolvedBy: asked.by })
     .where(and(isTask(asked.workspaceId, asked.id), eq(tasks.kind, "task"), eq(tasks.status, "open")))
-    .returning({ title: tasks.title });
-  return closed?.title;
+    .returning({ title: openText(asked, tasks.title), runId: tasks.runId });
+  return closed;
+}
+
+/** What a run may have written, as the asker may read it. */
+function openText({ workspaceId, userId }: Asker, column: typeof tasks.title | typeof tasks.section) {
+  return sql<string>`open_text(${workspaceId}::uuid, ${userId}::uuid, ${tasks.runId}, ${column})`;
 }
 
 function isTask(workspaceId: string, id: string) {

@@ -1,4 +1,5 @@
 import type { Executor } from "@countersign/engine/decorate-tool.ts";
+import { nothingShown } from "@countersign/engine/shown.ts";
 import type { CallContext } from "@countersign/engine/tool.ts";
 import { expect, test } from "vitest";
 import { limitAttempts, reportAttempts, type ToolAttempt } from "./decorators.ts";
@@ -13,6 +14,7 @@ const contextOf = (workspaceId: string): CallContext => ({
   preconditions: [],
   selectedOptionId: undefined,
   signal: new AbortController().signal,
+  shown: nothingShown(),
 });
 const acts: Executor = async () => ({ kind: "done", content: "acted" });
 

@@ -53,7 +53,7 @@ export const filesAttach = defineTool<Args>({
   needsApproval: false,
   effect: "transactional",
   async execute(args, context) {
-    const { tx, workspaceId, userId, runId } = context;
+    const { tx, workspaceId, userId, runId, shown } = context;
     const found = args.page === undefined ? undefined : await lookupPage(writerOf(context), args.page);
     if (found !== undefined && found.kind !== "found") {
       return { kind: "failed", content: `Nothing was stored. ${explainLookup(args.page ?? "", found)}` };
@@ -65,7 +65,7 @@ export const filesAttach = defineTool<Args>({
       }
     }
     const known = args.handle?.slice("sha256:".length);
-    if (known !== undefined && !(await mayHaveContent(tx, { workspaceId, userId, runId, hash: known }))) {
+    if (known !== undefined && !(await mayHaveContent(tx, { workspaceId, userId, runId, hash: known }, shown))) {
       return { kind: "failed", content: noContent(args.handle) };
     }
     await lockFileSpace(tx, workspaceId);

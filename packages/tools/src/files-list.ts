@@ -2,7 +2,7 @@ import { defineTool } from "@countersign/engine/tool.ts";
 import { lookupPage } from "@countersign/kb/lookup.ts";
 import { listFiles, type StoredFile } from "@countersign/ops/files.ts";
 import { z } from "zod";
-import { explainLookup } from "./kb-writer.ts";
+import { explainLookup, readerOf } from "./kb-writer.ts";
 import { storableLine } from "./plain-text.ts";
 
 const mostFiles = 100;
@@ -19,19 +19,20 @@ export const filesList = defineTool<z.infer<typeof schema>>({
   needsApproval: false,
   effect: "read-only",
   execute({ page }, context) {
-    const { workspaceId, userId } = context;
+    const { workspaceId, userId, shown } = context;
     return context.read(async (tx) => {
-      const reader = { tx, workspaceId, userId };
+      const reader = readerOf(context, tx);
       const found = page === undefined ? undefined : await lookupPage(reader, page);
       if (found !== undefined && found.kind !== "found") {
         return { kind: "failed", content: explainLookup(page ?? "", found) };
       }
-      const files = await listFiles(tx, { workspaceId, pageId: found?.page.id, limit: mostFiles });
+      const files = await listFiles(tx, { workspaceId, userId, pageId: found?.page.id, limit: mostFiles });
       if (files.length === 0) return { kind: "done", content: "There are no files here." };
-      const shown = files.slice(0, mostFiles).map(describeFile);
+      const lines = files.slice(0, mostFiles).map(describeFile);
+      for (const { runId } of files) if (runId !== null) shown.runs.add(runId);
       const end =
         files.length > mostFiles ? `Truncated: the newest ${mostFiles} are shown.` : `${files.length} in all.`;
-      return { kind: "done", content: [...shown, end].join("\n") };
+      return { kind: "done", content: [...lines, end].join("\n") };
     });
   },
 });

@@ -22,10 +22,10 @@ export const filesRead = defineTool<z.infer<typeof schema>>({
   needsApproval: false,
   effect: "read-only",
   async execute({ handle, offset = 0, length = usualLength }, context) {
-    const { workspaceId, userId, runId } = context;
+    const { workspaceId, userId, runId, shown } = context;
     const hash = handle.slice("sha256:".length);
     const read = await context.read(async (tx) =>
-      (await mayHaveContent(tx, { workspaceId, userId, runId, hash }))
+      (await mayHaveContent(tx, { workspaceId, userId, runId, hash }, shown))
         ? await readBlobText(tx, { workspaceId, hash, offset, length })
         : { kind: "missing" as const },
     );

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { transaction } from "@countersign/db/transaction.ts";
 import { engineDatabase } from "@countersign/engine/testing/engine-database.ts";
 import { givenRun, makeWorld } from "@countersign/engine/testing/fixtures.ts";
+import { nothingShown } from "@countersign/engine/shown.ts";
 import type { Tool, ToolResult } from "@countersign/engine/tool.ts";
 import { applyOkf } from "@countersign/kb/apply-okf.ts";
 import { describe, expect, test } from "vitest";
@@ -145,13 +146,20 @@ describe("a node", () => {
       ([, id]) => id ?? "",
     );
     const signal = new AbortController().signal;
+    const shown = nothingShown();
     const read = <T>(body: Parameters<typeof transaction<T>>[1]) => transaction(sql, body, { isReadOnly: true });
-    const proposed = await kbRemove.propose?.({ node: a } as never, { ...me, callId: randomUUID(), signal, read });
+    const proposed = await kbRemove.propose?.({ node: a } as never, {
+      ...me,
+      callId: randomUUID(),
+      signal,
+      shown,
+      read,
+    });
     expect(proposed).toMatchObject({ kind: "proposed", preview: expect.stringContaining("-- a\n-  - b") });
     const preconditions = proposed?.kind === "proposed" ? proposed.preconditions : [];
     await person("P", "- a\n  - b, changed\n- c\n");
     if (kbRemove.effect !== "transactional") throw new Error("it writes our own database");
-    const context = { ...me, callId: randomUUID(), idempotencyKey: "x", selectedOptionId: undefined, signal };
+    const context = { ...me, callId: randomUUID(), idempotencyKey: "x", selectedOptionId: undefined, signal, shown };
     const execute = kbRemove.execute.bind(kbRemove);
     const changed = await transaction(sql, (tx) => execute({ node: a } as never, { ...context, preconditions, tx }));
     expect(changed.kind).toBe("changed");

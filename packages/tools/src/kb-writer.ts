@@ -4,14 +4,16 @@ import type { Lookup, Page } from "@countersign/kb/lookup.ts";
 import type { Reader, Writer } from "@countersign/kb/scope.ts";
 
 /** The run's call as a writer of pages: it acts as the run's user, in the call's own transaction. */
-export function writerOf({ tx, workspaceId, userId, runId, callId }: TransactionContext): Writer {
-  return { tx, workspaceId, userId, call: { runId, callId } };
+export function writerOf({ tx, workspaceId, userId, runId, callId, shown }: TransactionContext): Writer {
+  return { tx, workspaceId, userId, shown, call: { runId, callId } };
 }
 
 /** The run's user as a reader of pages, in a transaction that only reads. */
-export function readerOf({ workspaceId, userId }: Pick<CallContext, "workspaceId" | "userId">, tx: Tx): Reader {
-  return { tx, workspaceId, userId };
+export function readerOf({ workspaceId, userId, shown }: AskingContext, tx: Tx): Reader {
+  return { tx, workspaceId, userId, shown };
 }
+
+type AskingContext = Pick<CallContext, "workspaceId" | "userId" | "shown">;
 
 /** Names a page so that the model can tell it from every other: title, directory and id. */
 export function namePage(page: Page): string {

@@ -20,7 +20,13 @@ const mostBytes = 20 * 1024 * 1024;
  * for this run to have, is not what its handle says, or where all together are over 20 MB.
  */
 export async function readAttachments(
-  { read, workspaceId, userId, runId }: Pick<OutsideContext, "read" | "workspaceId" | "userId" | "runId">,
+  {
+    read,
+    workspaceId,
+    userId,
+    runId,
+    shown,
+  }: Pick<OutsideContext, "read" | "workspaceId" | "userId" | "runId" | "shown">,
   attachments: readonly Attachment[],
 ): Promise<AttachmentsOutcome> {
   const contents = new Map<string, string>();
@@ -30,7 +36,7 @@ export async function readAttachments(
     const hash = handle.slice("sha256:".length);
     const mostBytesLeft = room;
     const blob = await read(async (tx) =>
-      (await mayHaveContent(tx, { workspaceId, userId, runId, hash }))
+      (await mayHaveContent(tx, { workspaceId, userId, runId, hash }, shown))
         ? await readBlob(tx, { workspaceId, hash, mostBytes: mostBytesLeft })
         : { kind: "missing" as const },
     );

@@ -1,5 +1,6 @@
 import type { AddressInfo } from "node:net";
 import type { Tx } from "@countersign/db/connect.ts";
+import { nothingShown } from "@countersign/engine/shown.ts";
 import type { OutsideContext, ToolOf, ToolResult } from "@countersign/engine/tool.ts";
 import { SMTPServer, type SMTPServerSession } from "smtp-server";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
@@ -73,6 +74,7 @@ async function send(mailArguments: Arguments, secret: unknown = settings): Promi
     preconditions: [],
     selectedOptionId: undefined,
     signal: new AbortController().signal,
+    shown: nothingShown(),
     read: nobodyWasAsked,
     async acquire(capability) {
       acquired.push(capability);

@@ -1,5 +1,5 @@
 import { defineTool } from "@countersign/engine/tool.ts";
-import { consolidateMemory, listProposals } from "@countersign/ops/memory.ts";
+import { consolidateMemory, listPlaces, listProposals } from "@countersign/ops/memory.ts";
 import { z } from "zod";
 
 const mostShown = 100;
@@ -16,9 +16,13 @@ export const memoryConsolidate = defineTool<z.infer<typeof schema>>({
   risk: "low",
   needsApproval: false,
   effect: "transactional",
-  async execute(_args, { tx, workspaceId, userId, runId }) {
+  async execute(_args, { tx, workspaceId, userId, runId, shown }) {
     const { closed } = await consolidateMemory(tx, { workspaceId, consolidatedBy: `run:${runId}` });
     const open = await listProposals(tx, { workspaceId, userId, status: "proposed", limit: mostShown });
+    const places = await listPlaces(tx, { workspaceId, userId }, [...new Set(open.map(({ kind }) => kind))]);
+    for (const id of places.pages) shown.pages.add(id);
+    if (open.length > 0) for (const dir of places.dirs) shown.dirs.add(dir);
+    for (const { runId: by } of open) if (by !== null) shown.runs.add(by);
     const lines = open.slice(0, mostShown).map(({ id, kind, text }) => `- ${id} [${kind}] ${text}`);
     const left = open.length > mostShown ? `more than ${mostShown}; the oldest are shown` : String(open.length);
     const said = `${closed} ${closed === 1 ? "duplicate was" : "duplicates were"} closed. Open: ${left}.`;

@@ -1,5 +1,6 @@
 import { defineTool } from "@countersign/engine/tool.ts";
 import { cancelReminder } from "@countersign/ops/reminders.ts";
+import { tellRuns } from "@countersign/ops/visible.ts";
 import { z } from "zod";
 
 const schema = z.strictObject({ id: z.uuid().describe("From reminders.list") });
@@ -13,8 +14,9 @@ export const remindersCancel = defineTool<z.infer<typeof schema>>({
   risk: "low",
   needsApproval: false,
   effect: "transactional",
-  async execute({ id }, { tx, workspaceId, runId }) {
-    const result = await cancelReminder(tx, { workspaceId, id, canceledBy: `run:${runId}` });
+  async execute({ id }, { tx, workspaceId, userId, runId, shown }) {
+    const result = await cancelReminder(tx, { workspaceId, userId, id, canceledBy: `run:${runId}` });
+    if (result.kind !== "missing") tellRuns(shown, [[result.reminder.runId, result.reminder.text]]);
     switch (result.kind) {
       case "canceled":
         return { kind: "done", content: `Reminder ${id} is canceled: ${result.reminder.text}` };

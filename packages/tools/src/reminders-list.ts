@@ -1,5 +1,6 @@
 import { defineTool } from "@countersign/engine/tool.ts";
 import { listReminders } from "@countersign/ops/reminders.ts";
+import { tellRuns } from "@countersign/ops/visible.ts";
 import { z } from "zod";
 
 const mostReminders = 100;
@@ -14,10 +15,15 @@ export const remindersList = defineTool<z.infer<typeof schema>>({
   needsApproval: false,
   effect: "read-only",
   async execute(_args, context) {
-    const { workspaceId } = context;
-    const found = await context.read((tx) =>
-      listReminders(tx, { workspaceId, status: "pending", limit: mostReminders }),
-    );
+    const { workspaceId, userId, shown } = context;
+    const found = await context.read(async (tx) => {
+      const listed = await listReminders(tx, { workspaceId, userId, status: "pending", limit: mostReminders });
+      tellRuns(
+        shown,
+        listed.map(({ runId, text }) => [runId, text]),
+      );
+      return listed;
+    });
     if (found.length === 0) return { kind: "done", content: "No reminder is set." };
     const lines = found.slice(0, mostReminders).map(({ id, text, dueAt }) => `- ${id} ${dueAt.toISOString()} ${text}`);
     const end =

@@ -1,5 +1,6 @@
 import { defineTool } from "@countersign/engine/tool.ts";
 import { readDoneLog } from "@countersign/ops/tasks.ts";
+import { tellRuns } from "@countersign/ops/visible.ts";
 import { z } from "zod";
 
 const mostTasks = 100;
@@ -21,13 +22,15 @@ export const tasksDoneLog = defineTool<z.infer<typeof schema>>({
   effect: "read-only",
   async execute({ since }, context) {
     const from = since === undefined ? undefined : new Date(since);
-    const { tasks, isMore } = await context.read((tx) =>
-      readDoneLog(tx, {
-        workspaceId: context.workspaceId,
-        since: from,
-        limit: mostTasks,
-      }),
-    );
+    const { workspaceId, userId, shown } = context;
+    const { tasks, isMore } = await context.read(async (tx) => {
+      const log = await readDoneLog(tx, { workspaceId, userId, since: from, limit: mostTasks });
+      tellRuns(
+        shown,
+        log.tasks.map(({ runId, title }) => [runId, title]),
+      );
+      return log;
+    });
     const span = since === undefined ? "" : ` since ${since}`;
     if (tasks.length === 0) return { kind: "done", content: `No task was done${span}.` };
     const lines = tasks.map(

@@ -1,5 +1,6 @@
 import { defineTool } from "@countersign/engine/tool.ts";
 import { completeTask } from "@countersign/ops/tasks.ts";
+import { tellRuns } from "@countersign/ops/visible.ts";
 import { z } from "zod";
 
 const schema = z.strictObject({ id: z.uuid().describe("From tasks.list") });
@@ -13,8 +14,9 @@ export const tasksDone = defineTool<z.infer<typeof schema>>({
   risk: "low",
   needsApproval: false,
   effect: "transactional",
-  async execute({ id }, { tx, workspaceId, runId }) {
-    const result = await completeTask(tx, { workspaceId, id, doneBy: `run:${runId}` });
+  async execute({ id }, { tx, workspaceId, userId, runId, shown }) {
+    const result = await completeTask(tx, { workspaceId, userId, id, doneBy: `run:${runId}` });
+    if (result.kind !== "missing") tellRuns(shown, [[result.runId, result.title]]);
     switch (result.kind) {
       case "completed":
         return { kind: "done", content: `Task ${id} is done: ${result.title}` };

@@ -1,5 +1,6 @@
 import { defineTool } from "@countersign/engine/tool.ts";
 import { listSections, listTasks, type Task } from "@countersign/ops/tasks.ts";
+import { tellRuns } from "@countersign/ops/visible.ts";
 import { z } from "zod";
 import { storableLine } from "./plain-text.ts";
 
@@ -18,11 +19,15 @@ export const tasksList = defineTool<z.infer<typeof schema>>({
   needsApproval: false,
   effect: "read-only",
   async execute({ section }, context) {
-    const { workspaceId } = context;
-    const { tasks, isMore, sections } = await context.read(async (tx) => ({
-      ...(await listTasks(tx, { workspaceId, section, limit: mostTasks })),
-      sections: section === undefined ? [] : await listSections(tx, workspaceId),
-    }));
+    const { workspaceId, userId, shown } = context;
+    const { tasks, isMore, sections } = await context.read(async (tx) => {
+      const listed = await listTasks(tx, { workspaceId, userId, section, limit: mostTasks });
+      tellRuns(
+        shown,
+        listed.tasks.map(({ runId, title }) => [runId, title]),
+      );
+      return { ...listed, sections: section === undefined ? [] : await listSections(tx, { workspaceId, userId }) };
+    });
     const place = section === undefined ? "the queue" : `section "${section}"`;
     if (tasks.length === 0) {
       const others = sections.length === 0 ? "" : ` Sections with open tasks: ${sections.join(", ")}.`;

@@ -122,3 +122,12 @@ test("a card that is closed says who closed it and offers nothing", () => {
   expect(text).toContain("2026-11-30 06:01:00 UTC");
   expect(text).not.toContain("./countersign tasks approve");
 });
+
+test("a card of a run that is closed to whoever looks says so, shows none of the call and offers nothing", () => {
+  const hidden = { args: "{}", argsDigest: "", card: null, gateReason: "", isClosed: true as const };
+  const text = shown(approvalTask(hidden, { title: "(closed to you)", isClosed: true }));
+  expect(text).toContain("Its run has read pages that are closed to you");
+  expect(text).toContain("mail.send");
+  for (const absent of ["Arguments", "Digest", "Why it asks", "./countersign tasks"])
+    expect(text).not.toContain(absent);
+});

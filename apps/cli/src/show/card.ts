@@ -16,6 +16,9 @@ const cardSchema = z.object({
   known: z.string().optional().catch(undefined),
 });
 
+const closedLine =
+  "Its run has read pages that are closed to you, so what it asks for is not shown. Those who may decide it see all of it.";
+
 /**
  * A task as a person decides on it: everything that will run, whole, with every invisible, reordering or controlling
  * character made visible, and what the decision is bound to.
@@ -25,6 +28,7 @@ export function showTask(task: Task, place: Place): string[] {
   const { sign, word } = kindOf(task);
   const what = task.approval?.tool ?? task.title;
   const isOpen = task.status === "open";
+  const isClosed = task.isClosed === true;
   const head = [
     (isOpen ? style.yellow : style.dim)(sign),
     style.bold(makeVisible(task.approval === null ? what : task.approval.tool)),
@@ -33,11 +37,15 @@ export function showTask(task: Task, place: Place): string[] {
   ].join("  ");
   return [
     head,
-    ...(task.approval === null ? [] : approvalLines(task.approval, place)),
-    ...(task.question === null ? [] : questionLines(task.question, place)),
+    ...(isClosed
+      ? ["", ...paragraph(closedLine, place, 2)]
+      : [
+          ...(task.approval === null ? [] : approvalLines(task.approval, place)),
+          ...(task.question === null ? [] : questionLines(task.question, place)),
+        ]),
     "",
     ...factLines(task, place),
-    ...(isOpen ? ["", ...commandLines(task, place)] : []),
+    ...(isOpen && !isClosed ? ["", ...commandLines(task, place)] : []),
   ];
 }
 
@@ -79,6 +87,7 @@ function questionLines(question: Question, place: Place): string[] {
 
 function factLines(task: Task, place: Place): string[] {
   const { approval, question, run } = task;
+  const isClosed = task.isClosed === true;
   const card = approval === null ? undefined : cardSchema.safeParse(approval.card).data;
   const floors = (card?.floorReasons ?? []).filter((reason) => reason !== approval?.gateReason);
   const heldBy = approval?.heldBy ?? question?.heldBy ?? null;
@@ -91,7 +100,9 @@ function factLines(task: Task, place: Place): string[] {
     ],
     [
       "Why it asks",
-      approval === null ? undefined : `${[approval.gateReason, ...floors].join(", ")} (row ${approval.gateRow})`,
+      approval === null || isClosed
+        ? undefined
+        : `${[approval.gateReason, ...floors].join(", ")} (row ${approval.gateRow})`,
     ],
     ["Reaches", card === undefined || card.requires.length === 0 ? undefined : card.requires.join(", ")],
     [
@@ -109,7 +120,7 @@ function factLines(task: Task, place: Place): string[] {
     ["Expires", expiresAt === null ? undefined : momentOf(expiresAt)],
     ["If not", question?.defaultAnswer == null ? undefined : `the answer is then: ${question.defaultAnswer}`],
     ["Task", task.id],
-    ["Digest", approval === null ? undefined : `${approval.argsDigest} (version ${approval.version})`],
+    ["Digest", approval === null || isClosed ? undefined : `${approval.argsDigest} (version ${approval.version})`],
   ];
   return facts.flatMap(([name, value]) => {
     if (value === undefined) return [];

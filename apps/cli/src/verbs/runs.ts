@@ -65,7 +65,7 @@ export function addRunVerbs(program: Command): void {
       const rows = found.map((run) => [
         { text: shortId(run.id), paint: style.cyan },
         statusOf(run, style),
-        { text: makeVisible(run.title) },
+        { text: `${makeVisible(run.title)}${run.isClosed === true ? " (closed to you)" : ""}` },
         { text: makeVisible(run.definition), paint: style.dim },
         { text: relativeTime(run.createdAt), paint: style.dim },
       ]);

@@ -29,7 +29,11 @@ test("a sign of life reads nothing, and a reader that takes none of them for lon
     values (${tokenId}, ${workspaceId}, ${world.viewer}, ${tokenId}, 'test', false)`;
   let hasStalled = false;
   const attention = payAttention(events, { workspaceId, runId, tokenId }, () => (hasStalled = true));
-  const texts = streamRun({ sql: counting, reads: shareReads(1) }, { workspaceId, runId, after: 0 }, attention);
+  const texts = streamRun(
+    { sql: counting, reads: shareReads(1) },
+    { workspaceId, userId: world.viewer, runId, after: 0 },
+    attention,
+  );
   const read = async (): Promise<string> => String((await texts.next()).value);
   expect(await read()).toContain("retry:");
   expect(await read()).toContain("event: line");

@@ -1,7 +1,8 @@
 import type { Sql } from "@countersign/db/connect.ts";
 import { readLines } from "../queries/run-log.ts";
-import { readRun } from "../queries/runs.ts";
-import type { LogLine, RunDetail } from "../shapes/runs.ts";
+import { isClosedTo } from "../closed-runs.ts";
+import { type FoundRun, readRun } from "../queries/runs.ts";
+import type { LogLine } from "../shapes/runs.ts";
 import type { Attention } from "./attention.ts";
 import { opening, writeEvent, writePing } from "./event-stream.ts";
 import type { SharedReads } from "./share-reads.ts";
@@ -14,6 +15,8 @@ const linesAtOnce = 50;
 
 export interface RunStream {
   readonly workspaceId: string;
+  /** Who reads. */
+  readonly userId: string;
   readonly runId: string;
   /** The last line the reader has. */
   readonly after: number;
@@ -21,14 +24,14 @@ export interface RunStream {
 
 /** What a reader at a certain line lacks. */
 export interface RunNews {
-  readonly run: RunDetail;
+  readonly run: FoundRun;
   readonly lines: readonly LogLine[];
 }
 
 /**
  * A run's story as events: each line of its log once and in order, its number being the event's id; how the run stands,
  * whenever that changes; `end` after the last line. A reader that is too far behind, or ahead, gets `resync` and goes on
- * from the present. The log's numbers are dense and taken under the run's lock, so the reader's own number says exactly
+ * from the present. It ends, and tells nothing more, where the run is closed to the reader by then. The log's numbers are dense and taken under the run's lock, so the reader's own number says exactly
  * what it lacks, whatever was or was not heard.
  */
 export async function* streamRun(
@@ -43,10 +46,13 @@ export async function* streamRun(
     let snapshot = await attention.listen();
     if (snapshot === undefined) return;
     for (;;) {
-      const place = { ...stream, after };
+      const { workspaceId, userId, runId } = stream;
+      const place = { workspaceId, runId, after };
       const news = await reads.read(JSON.stringify([snapshot, place]), () => readNews(sql, place));
       if (news === undefined) return;
       const { run, lines } = news;
+      // What is told was read together with this, and is closed before it is recorded.
+      if (await isClosedTo(sql, { workspaceId, userId }, run)) return;
       if (isOutOfStep(run, after)) {
         after = run.lastSeq;
         yield writeEvent({ event: "resync", id: String(after), data: { lastSeq: after } });
@@ -78,11 +84,14 @@ export async function* streamRun(
   }
 }
 
-function isOutOfStep({ lastSeq }: RunDetail, after: number): boolean {
+function isOutOfStep({ lastSeq }: FoundRun, after: number): boolean {
   return after > lastSeq || lastSeq - after > mostMissedLines;
 }
 
-async function readNews(sql: Sql, { workspaceId, runId, after }: RunStream): Promise<RunNews | undefined> {
+async function readNews(
+  sql: Sql,
+  { workspaceId, runId, after }: Omit<RunStream, "userId">,
+): Promise<RunNews | undefined> {
   const run = await readRun(sql, workspaceId, runId);
   if (run === undefined) return undefined;
   // Up to what the row says, so that how it stands is never older than the last line told.

@@ -1,6 +1,7 @@
 import type { Queryable } from "@countersign/db/connect.ts";
 import { parseExact } from "@countersign/engine/exact-text.ts";
 import type { Approval } from "../shapes/approvals.ts";
+import { isGuarded } from "@countersign/ops/visible.ts";
 import { whyAsksEachTime } from "../asks-each-time.ts";
 import { hideInJson } from "./hide-secrets.ts";
 import { firstId, lastId } from "./ids.ts";
@@ -74,7 +75,8 @@ function selectApprovals(where: string): string {
            case when f.id is not null then json_build_object('id', f.id, 'name', f.name) end as "decidedFor",
            a.scope, a.edited_args as "editedArgs", a.selected_option as "selectedOption",
            a.reminded_at as "remindedAt", a.escalated_at as "escalatedAt",
-           case when a.status = 'pending' and a.kind = 'approval' then ${countEqual} else 0 end as equal
+           case when a.status = 'pending' and a.kind = 'approval' then ${countEqual} else 0 end as equal,
+           ${isGuarded} as "isGuarded"
       from approvals a
       join runs r        on r.id = a.run_id
       join definitions d on d.id = r.definition_id
@@ -102,10 +104,17 @@ const expired = `${selectApprovals(`a.id = any (array(
 const settled = `${selectApprovals("a.status <> 'pending' and a.status = $4 and a.id < $2::uuid")}
   order by id desc limit $3::int + 1`;
 
-type Row = Omit<Approval, "asksEachTime"> & { card: string };
+/** As it is found, whoever asks; `isGuarded`: its run is not for everybody to read. */
+export type FoundApproval = Approval & { readonly isGuarded: boolean };
+
+type Row = Omit<FoundApproval, "asksEachTime"> & { card: string };
 
 /** The given approvals of the workspace, in no order; ids of other workspaces are left out. */
-export async function readApprovals(sql: Queryable, workspaceId: string, ids: readonly string[]): Promise<Approval[]> {
+export async function readApprovals(
+  sql: Queryable,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<FoundApproval[]> {
   if (ids.length === 0) return [];
   const rows = await sql.unsafe<Row[]>(byIds, [workspaceId, [...ids]], { prepare: true });
   return rows.map(toApproval);
@@ -116,14 +125,18 @@ export async function readApprovalsOfCalls(
   sql: Queryable,
   workspaceId: string,
   callIds: readonly string[],
-): Promise<Approval[]> {
+): Promise<FoundApproval[]> {
   if (callIds.length === 0) return [];
   const rows = await sql.unsafe<Row[]>(ofCalls, [workspaceId, [...callIds]], { prepare: true });
   return rows.map(toApproval);
 }
 
 /** One approval; undefined where the workspace has none of this id. */
-export async function readApproval(sql: Queryable, workspaceId: string, id: string): Promise<Approval | undefined> {
+export async function readApproval(
+  sql: Queryable,
+  workspaceId: string,
+  id: string,
+): Promise<FoundApproval | undefined> {
   return await readOne(sql, { workspaceId, id });
 }
 
@@ -143,7 +156,7 @@ export async function listApprovals(
     readonly cursorId: string | undefined;
     readonly limit: number;
   },
-): Promise<Approval[]> {
+): Promise<FoundApproval[]> {
   const { workspaceId, status, cursorId, limit } = asked;
   const send = (text: string, parameters: (string | number)[]) =>
     sql.unsafe<Row[]>(text, parameters, { prepare: true });
@@ -187,7 +200,7 @@ export async function readExactArgs(sql: Queryable, approvalId: string): Promise
 }
 
 /** What looks like a secret is hidden from people's eyes; what runs is the text itself. */
-function toApproval({ card, args, editedArgs, ...row }: Row): Approval {
+function toApproval({ card, args, editedArgs, ...row }: Row): FoundApproval {
   return {
     ...row,
     args: hideInJson(args),

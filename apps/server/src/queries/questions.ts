@@ -1,4 +1,5 @@
 import type { Queryable } from "@countersign/db/connect.ts";
+import { isGuarded } from "@countersign/ops/visible.ts";
 import type { Question } from "../shapes/questions.ts";
 import { deadlineOf, isOverdue, policyOfRun, runRef } from "./approvals.ts";
 
@@ -11,7 +12,7 @@ const questions = `
          case when o.is_overdue then q.expires_at else q.answered_at end as "answeredAt",
          case when u.id is not null then json_build_object('id', u.id, 'name', u.name)
               when o.is_overdue or q.status = 'expired' then json_build_object('id', null, 'name', 'system:timeout') end as "answeredBy",
-         q.answer
+         q.answer, ${isGuarded} as "isGuarded"
     from questions q
     join runs r        on r.id = q.run_id
     join definitions d on d.id = r.definition_id
@@ -21,8 +22,15 @@ const questions = `
    cross join lateral (select q.status = 'open' and ${isOverdue("q.expires_at")} as is_overdue) o
    where q.workspace_id = $1 and q.id = any ($2::uuid[])`;
 
+/** As it is found, whoever asks; `isGuarded`: its run is not for everybody to read. */
+export type FoundQuestion = Question & { readonly isGuarded: boolean };
+
 /** The given questions of the workspace, in no order; ids of other workspaces are left out. */
-export async function readQuestions(sql: Queryable, workspaceId: string, ids: readonly string[]): Promise<Question[]> {
+export async function readQuestions(
+  sql: Queryable,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<FoundQuestion[]> {
   if (ids.length === 0) return [];
-  return await sql.unsafe<Question[]>(questions, [workspaceId, [...ids]], { prepare: true });
+  return await sql.unsafe<FoundQuestion[]>(questions, [workspaceId, [...ids]], { prepare: true });
 }

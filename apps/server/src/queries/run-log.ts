@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Queryable } from "@countersign/db/connect.ts";
 import { parseExact } from "@countersign/engine/exact-text.ts";
+import { isClosedTo } from "../closed-runs.ts";
 import type { LogLine, LogPart } from "../shapes/runs.ts";
 import { hideInValue } from "./hide-secrets.ts";
 import { readRun } from "./runs.ts";
@@ -64,6 +65,7 @@ function toLine(row: Row): LogLine {
 
 export interface FollowedLog {
   readonly workspaceId: string;
+  readonly userId: string;
   readonly runId: string;
   /** The last line the reader has. */
   readonly after: number;
@@ -74,14 +76,20 @@ export interface FollowedLog {
 
 /**
  * The next lines of a run's log. Where there are none it waits for one, up to `waitMs`, until the run has ended or
- * `signal` is aborted; no connection is held while it waits. Undefined where the workspace has no such run.
+ * `signal` is aborted; no connection is held while it waits. Undefined where the workspace has no such run, `closed` where
+ * the reader may not read it, or may not any more.
  */
-export async function followLog(sql: Queryable, asked: FollowedLog, signal: AbortSignal): Promise<LogPart | undefined> {
+export async function followLog(
+  sql: Queryable,
+  asked: FollowedLog,
+  signal: AbortSignal,
+): Promise<LogPart | "closed" | undefined> {
   const until = performance.now() + asked.waitMs;
   for (;;) {
     // The log is dense, so the run's own row says whether there is more.
     const run = await readRun(sql, asked.workspaceId, asked.runId);
     if (run === undefined) return undefined;
+    if (await isClosedTo(sql, asked, run)) return "closed";
     const hasEnded = run.finishedAt !== null;
     const hasLines = run.lastSeq > asked.after;
     const leftMs = until - performance.now();

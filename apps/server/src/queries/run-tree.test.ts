@@ -1,8 +1,9 @@
 import type { Queryable } from "@countersign/db/connect.ts";
 import { transaction } from "@countersign/db/transaction.ts";
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
-import { givenGatedRun, makeWorld } from "@countersign/engine/testing/fixtures.ts";
+import { givenGatedRun, makeWorld, type World } from "@countersign/engine/testing/fixtures.ts";
 import { expect, test } from "vitest";
+import type { Actor } from "../auth.ts";
 import { readRunTree, type TreePart } from "./run-tree.ts";
 
 const { sql } = await testDatabase();
@@ -34,10 +35,24 @@ test("a part of a run of 200,000 lines is read without looking at the rest, wher
   for (const part of parts) {
     const { read, looked } = await transaction(sql, async (tx) => {
       const before = await linesLookedAt(tx);
-      const found = await readRunTree(tx, { workspaceId: world.workspaceId, runId, part, limit: 100 });
+      const found = await readRunTree(tx, { actor: viewerOf(world), runId, part, limit: 100 });
       return { read: found, looked: (await linesLookedAt(tx)) - before };
     });
-    expect(read?.entries, JSON.stringify(part)).toHaveLength(100);
+    expect(read !== "closed" && read?.entries, JSON.stringify(part)).toHaveLength(100);
     expect(looked, JSON.stringify(part)).toBeLessThan(15_000);
   }
 });
+
+function viewerOf({ workspaceId, viewer }: World): Actor {
+  return {
+    userId: viewer,
+    name: "Vic Viewer",
+    role: "viewer",
+    workspaceId,
+    tokenId: viewer,
+    mayDecide: false,
+    isSession: false,
+    isService: false,
+    via: undefined,
+  };
+}

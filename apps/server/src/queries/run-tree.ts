@@ -2,6 +2,8 @@ import type { Tx } from "@countersign/db/connect.ts";
 import { parseExact } from "@countersign/engine/exact-text.ts";
 import type { Call, LogLine, RunTree, Steer } from "../shapes/runs.ts";
 import { readApprovalsOfCalls } from "./approvals.ts";
+import type { Actor } from "../auth.ts";
+import { isClosedTo, showOpenApproval, showQuestion } from "../closed-runs.ts";
 import { hideInJson } from "./hide-secrets.ts";
 import { readQuestions } from "./questions.ts";
 import { readEntries, readEntriesBefore, readLinesOfCalls } from "./run-log.ts";
@@ -51,15 +53,18 @@ const linesBeyond = 10_000;
 
 /**
  * A part of a run's entries, in order: turns with their calls, every approval and question of each, and its lines;
- * undefined where the workspace has none of this id.
+ * undefined where the workspace has none of this id, `closed` where the reader may not read it.
  */
 export async function readRunTree(
   tx: Tx,
-  asked: { readonly workspaceId: string; readonly runId: string; readonly part: TreePart; readonly limit: number },
-): Promise<RunTree | undefined> {
-  const { workspaceId, runId, part, limit } = asked;
-  const run = await readRun(tx, workspaceId, runId);
-  if (run === undefined) return undefined;
+  asked: { readonly actor: Actor; readonly runId: string; readonly part: TreePart; readonly limit: number },
+): Promise<RunTree | "closed" | undefined> {
+  const { actor, runId, part, limit } = asked;
+  const { workspaceId } = actor;
+  const found = await readRun(tx, workspaceId, runId);
+  if (found === undefined) return undefined;
+  if (await isClosedTo(tx, actor, found)) return "closed";
+  const { isGuarded: _isGuarded, ...run } = found;
   const entries = await readPart(tx, runId, part, limit);
   const [first, last] = [entries[0]?.seq ?? 0, entries.at(-1)?.seq ?? 0];
   const hasMore = entries.length > 0 && (await readEntries(tx, runId, last, 1)).length > 0;
@@ -76,13 +81,13 @@ export async function readRunTree(
 
   const linesOfCalls = Map.groupBy(lines, (line) => line.callId);
   const callsOfTurns = Map.groupBy(rows, (row) => row.turnSeq);
-  const questionOf = new Map(questions.map((question) => [question.id, question]));
+  const questionOf = new Map(questions.map((question) => [question.id, showQuestion(question, false)]));
   const approvalsOfCalls = Map.groupBy(approvals, (approval) => approval.callId);
   const toCall = ({ turnSeq: _turn, questionId, ...row }: CallRow): Call => ({
     ...row,
     args: hideInJson(row.args),
     result: row.result === null ? null : parseExact(row.result),
-    approvals: approvalsOfCalls.get(row.id) ?? [],
+    approvals: (approvalsOfCalls.get(row.id) ?? []).map((approval) => showOpenApproval(actor, approval)),
     question: questionOf.get(questionId ?? "") ?? null,
     log: linesOfCalls.get(row.id) ?? [],
   });

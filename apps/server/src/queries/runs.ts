@@ -1,5 +1,6 @@
 import type { Queryable } from "@countersign/db/connect.ts";
 import { parseExact } from "@countersign/engine/exact-text.ts";
+import { isGuarded } from "@countersign/ops/visible.ts";
 import { type Run, type RunDetail, runStatus } from "../shapes/runs.ts";
 import { lastId } from "./ids.ts";
 import { type Owned, readGrouped, readOwned } from "./read-grouped.ts";
@@ -17,7 +18,8 @@ function selectRuns(ids: string): string {
          r.parent_id as "parentId", r.root_id as "rootId", json_build_object('id', u.id, 'name', u.name) as "startedBy",
          r.turns, r.call_count as "callCount", r.input_tokens as "inputTokens", r.output_tokens as "outputTokens",
          r.cost_micros as "costMicros", r.unread, r.last_seq as "lastSeq", r.end_reason as "endReason",
-         r.created_at as "createdAt", r.finished_at as "finishedAt", r.grants, r.output
+         r.created_at as "createdAt", r.finished_at as "finishedAt", r.grants, r.output,
+         ${isGuarded} as "isGuarded"
     from runs r
     join definitions d on d.id = r.definition_id
     join users u       on u.id = r.started_by
@@ -84,7 +86,10 @@ const storedAs: Readonly<Record<Status, readonly Status[]>> = {
   canceled: ["canceled"],
 };
 
-type Row = Run & { grants: string[]; output: string | null };
+/** As it is found, whoever asks; `isGuarded`: it is not for everybody to read. */
+export type FoundRun = RunDetail & { readonly isGuarded: boolean };
+
+type Row = Run & { isGuarded: boolean; grants: string[]; output: string | null };
 type DetailRow = Row & Pick<RunDetail, "classifier">;
 
 /** A page of the workspace's runs before `cursorId`, newest first; one more than `limit` where the list goes on. */
@@ -96,7 +101,7 @@ export async function readRuns(
     readonly cursorId: string | undefined;
     readonly limit: number;
   },
-): Promise<Run[]> {
+): Promise<(Run & { readonly isGuarded: boolean })[]> {
   const { workspaceId, status, cursorId = lastId, limit } = asked;
   const stored = status === undefined ? statuses : storedAs[status];
   const rows = await sql.unsafe<Row[]>(listed, [workspaceId, cursorId, limit, status ?? null, [...stored]], {
@@ -106,13 +111,13 @@ export async function readRuns(
 }
 
 /** One run with its grants and its output; undefined where the workspace has none of this id. */
-export async function readRun(sql: Queryable, workspaceId: string, id: string): Promise<RunDetail | undefined> {
+export async function readRun(sql: Queryable, workspaceId: string, id: string): Promise<FoundRun | undefined> {
   return await readOne(sql, { workspaceId, id });
 }
 
 const readOne = readGrouped((sql, asked: readonly Owned[]) =>
   readOwned(asked, async (workspaceId, ids) => {
     const rows = await sql.unsafe<DetailRow[]>(byIds, [workspaceId, [...ids]], { prepare: true });
-    return rows.map((row): RunDetail => ({ ...row, output: row.output === null ? null : parseExact(row.output) }));
+    return rows.map((row): FoundRun => ({ ...row, output: row.output === null ? null : parseExact(row.output) }));
   }),
 );

@@ -1,5 +1,7 @@
 import type { Queryable } from "@countersign/db/connect.ts";
 import { parseExact } from "@countersign/engine/exact-text.ts";
+import { isGuarded } from "@countersign/ops/visible.ts";
+import { isClosedTo } from "../closed-runs.ts";
 import type { Saying } from "../shapes/runs.ts";
 
 /** The most pieces that are put together: a turn that goes on for longer shows its end. */
@@ -7,7 +9,7 @@ const mostPieces = 4_000;
 
 // Rows of an older turn are to be ignored, and so is what stands before the last `started`.
 const pieces = `
-  select r.turns as turn, d.kind, d.content
+  select r.turns as turn, ${isGuarded} as "isGuarded", d.kind, d.content
     from runs r
     left join lateral (
            select id, kind, content from deltas
@@ -18,15 +20,21 @@ const pieces = `
 
 interface Piece {
   readonly turn: number;
+  readonly isGuarded: boolean;
   readonly kind: "started" | "text" | "thinking" | "tool_use" | null;
   readonly content: string | null;
 }
 
-/** What the model of a run says in the turn that is not recorded yet; undefined where the workspace has no such run. */
-export async function readSaying(sql: Queryable, workspaceId: string, runId: string): Promise<Saying | undefined> {
-  const rows = await sql.unsafe<Piece[]>(pieces, [runId, workspaceId], { prepare: true });
+/** What the model of a run says in the turn that is not recorded yet; `closed` where the reader may not read it. */
+export async function readSaying(
+  sql: Queryable,
+  reader: { readonly workspaceId: string; readonly userId: string },
+  runId: string,
+): Promise<Saying | "closed" | undefined> {
+  const rows = await sql.unsafe<Piece[]>(pieces, [runId, reader.workspaceId], { prepare: true });
   const [first] = rows;
   if (first === undefined) return undefined;
+  if (await isClosedTo(sql, reader, { id: runId, isGuarded: first.isGuarded })) return "closed";
   const told = rows.slice(rows.findLastIndex((row) => row.kind === "started") + 1);
   const textsOf = (kind: Piece["kind"]): string[] =>
     told.flatMap((row) => (row.kind === kind && row.content !== null ? [String(parseExact(row.content))] : []));

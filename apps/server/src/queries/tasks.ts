@@ -1,8 +1,9 @@
 import type { Tx } from "@countersign/db/connect.ts";
 import type { Task } from "../shapes/tasks.ts";
-import { isOverdue, overdueWaits, policyOfRun, readApprovals, runRef } from "./approvals.ts";
+import { isGuarded } from "@countersign/ops/visible.ts";
+import { type FoundApproval, isOverdue, overdueWaits, policyOfRun, readApprovals, runRef } from "./approvals.ts";
 import { firstId, lastId } from "./ids.ts";
-import { readQuestions } from "./questions.ts";
+import { type FoundQuestion, readQuestions } from "./questions.ts";
 
 /** SQL: who an actor text such as `user:<id>` is. */
 function actorOf(column: string, user: string): string {
@@ -23,7 +24,7 @@ function selectTasks(where: string): string {
            case when o.is_overdue then o.expires_at else t.resolved_at end as "resolvedAt",
            case when o.is_overdue then json_build_object('id', null, 'name', 'system:timeout')
                 else ${actorOf("t.resolved_by", "v")} end as "resolvedBy",
-           t.resolution, t.approval_id as "approvalId", t.question_id as "questionId"
+           t.resolution, t.approval_id as "approvalId", t.question_id as "questionId", ${isGuarded} as "isGuarded"
       from tasks t
       left join runs r        on r.id = t.run_id
       left join definitions d on d.id = r.definition_id
@@ -58,13 +59,20 @@ const expired = `${selectTasks(`t.id = any (array(
 const closed = `${selectTasks(`t.status <> 'open' and t.status = $5 and t.id < $2::uuid and ${inSection}`)}
   order by id desc limit $3::int + 1`;
 
-type Row = Omit<Task, "approval" | "question"> & {
+/** As it is found, whoever asks; `isGuarded`: its run is not for everybody to read. */
+export type FoundTask = Omit<Task, "approval" | "question"> & {
+  readonly isGuarded: boolean;
+  readonly approval: FoundApproval | null;
+  readonly question: FoundQuestion | null;
+};
+
+type Row = Omit<FoundTask, "approval" | "question"> & {
   approvalId: string | null;
   questionId: string | null;
 };
 
 /** One task with what it stands for; undefined where the workspace has none of this id. */
-export async function readTask(tx: Tx, workspaceId: string, id: string): Promise<Task | undefined> {
+export async function readTask(tx: Tx, workspaceId: string, id: string): Promise<FoundTask | undefined> {
   const rows = await tx.unsafe<Row[]>(byId, [workspaceId, id], { prepare: true });
   const [task] = await withCards(tx, workspaceId, rows);
   return task;
@@ -83,7 +91,7 @@ export async function listTasks(
     readonly cursorId: string | undefined;
     readonly limit: number;
   },
-): Promise<Task[]> {
+): Promise<FoundTask[]> {
   const { workspaceId, status, section = null, cursorId, limit } = asked;
   const send = async (text: string, parameters: (string | number | null)[]) =>
     await withCards(tx, workspaceId, await tx.unsafe<Row[]>(text, parameters, { prepare: true }));
@@ -92,7 +100,7 @@ export async function listTasks(
   return await send(closed, [workspaceId, cursorId ?? lastId, limit, section, status]);
 }
 
-async function withCards(tx: Tx, workspaceId: string, rows: readonly Row[]): Promise<Task[]> {
+async function withCards(tx: Tx, workspaceId: string, rows: readonly Row[]): Promise<FoundTask[]> {
   const approvalIds = rows.flatMap((row) => row.approvalId ?? []);
   const questionIds = rows.flatMap((row) => row.questionId ?? []);
   const approvals = new Map(

@@ -1,6 +1,7 @@
 import { createRoute, OpenAPIHono } from "@hono/zod-openapi";
 import { z } from "@hono/zod-openapi";
-import { type Actor, hasRole, requireRole } from "../auth.ts";
+import { requireRole } from "../auth.ts";
+import { closedRun, showApproval, showApprovals } from "../closed-runs.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
 import { decodeCursor, pageOf } from "../cursor.ts";
 import { decide } from "../decide.ts";
@@ -12,7 +13,6 @@ import { listApprovals, readApproval } from "../queries/approvals.ts";
 import { readReceipt } from "../queries/receipts.ts";
 import { readAttention } from "../queries/attention.ts";
 import {
-  type Approval,
   approvalListSchema,
   approvalSchema,
   decidedListSchema,
@@ -99,7 +99,7 @@ export function createApprovalRoutes(deps: ServerDependencies & DecidingDependen
         limit,
       });
       const { rows, nextCursor } = pageOf(c, name, read, limit);
-      return c.json({ approvals: rows.map((row) => shownTo(actor, row)), nextCursor }, 200);
+      return c.json({ approvals: await showApprovals(sql, actor, rows), nextCursor }, 200);
     })
     .openapi(attention, async (c) => {
       const { workspaceId } = c.get("actor");
@@ -111,7 +111,7 @@ export function createApprovalRoutes(deps: ServerDependencies & DecidingDependen
       const approval = await readApproval(sql, actor.workspaceId, id);
       if (approval === undefined) throw noApproval(id);
       c.header("ETag", `"${approval.version}"`);
-      return c.json(shownTo(actor, approval), 200);
+      return c.json(await showApproval(sql, actor, approval), 200);
     })
     .openapi(decision, async (c) => {
       const actor = c.get("actor");
@@ -120,7 +120,7 @@ export function createApprovalRoutes(deps: ServerDependencies & DecidingDependen
       const decided = await once(c, deps, async (work) => {
         const deciding = { ...work, tools, countDecision };
         const done = await (equal === true ? decideEqual(deciding, actor, asked) : decide(deciding, actor, asked));
-        return { ...done, approval: shownTo(actor, done.approval) };
+        return { ...done, approval: await showApproval(work.sql, actor, done.approval) };
       });
       return c.json(decided, 200);
     })
@@ -128,27 +128,30 @@ export function createApprovalRoutes(deps: ServerDependencies & DecidingDependen
       const actor = c.get("actor");
       const decided = await once(c, deps, async (work) => {
         const done = await decideTogether({ ...work, tools, countDecision }, actor, c.req.valid("json").decisions);
-        return { decided: done.map((one) => ({ ...one, approval: shownTo(actor, one.approval) })) };
+        const shown = await showApprovals(
+          work.sql,
+          actor,
+          done.map(({ approval }) => approval),
+        );
+        return { decided: done.flatMap((one, n) => shown.slice(n, n + 1).map((approval) => ({ ...one, approval }))) };
       });
       return c.json(decided, 200);
     })
     .openapi(extension, async (c) => {
       const actor = c.get("actor");
       const until = new Date(c.req.valid("json").until);
-      const extended = await once(c, deps, (work) => extend(work, actor, c.req.valid("param").id, until));
-      return c.json(shownTo(actor, extended), 200);
+      const extended = await once(c, deps, async (work) =>
+        showApproval(work.sql, actor, await extend(work, actor, c.req.valid("param").id, until)),
+      );
+      return c.json(extended, 200);
     })
     .openapi(receipt, async (c) => {
       const actor = c.get("actor");
       const { id } = c.req.valid("param");
-      const found = await readReceipt(sql, actor.workspaceId, id);
+      const found = await readReceipt(sql, actor, id);
       if (found === undefined) throw noApproval(id);
       requireRole(actor, "approver", "Reading a receipt");
+      if (found === "closed") throw await closedRun(sql, actor);
       return c.json(found, 200);
     });
-}
-
-/** The approval as this person may see it: the private note is for approvers. */
-export function shownTo(actor: Actor, approval: Approval): Approval {
-  return hasRole(actor, "approver") ? approval : { ...approval, note: null };
 }

@@ -1,5 +1,6 @@
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import type { Context } from "hono";
+import { requireOpenRun } from "../closed-runs.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
 import { type Attention, payAttention } from "../events/attention.ts";
 import { eventStreamHeaders, streamTexts } from "../events/event-stream.ts";
@@ -92,14 +93,15 @@ export function createEventRoutes({
 
   return new OpenAPIHono<AppEnv>()
     .openapi(ofRun, async (c) => {
-      const { workspaceId } = c.get("actor");
+      const { workspaceId, userId } = c.get("actor");
       const { id: runId } = c.req.valid("param");
       const after = lineAfter(c.req.valid("header")["last-event-id"]);
       const run = await readRun(sql, workspaceId, runId);
       if (run === undefined) throw noRun(runId);
+      await requireOpenRun(sql, { workspaceId, userId }, run);
       if (run.finishedAt !== null && after === run.lastSeq) return c.body(null, 204);
       const attention = attend(c, runId);
-      return stream(c, attention, streamRun({ sql, reads }, { workspaceId, runId, after }, attention));
+      return stream(c, attention, streamRun({ sql, reads }, { workspaceId, userId, runId, after }, attention));
     })
     .openapi(ofWorkspace, (c) => {
       const { workspaceId } = c.get("actor");

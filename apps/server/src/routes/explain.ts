@@ -47,15 +47,15 @@ export function createExplainRoutes({ sql, tools }: ServerDependencies) {
     .openapi(simulate, async (c) => {
       const { document, days, ...asked } = c.req.valid("json");
       const actor = c.get("actor");
-      const { workspaceId } = actor;
+      const { workspaceId, userId } = actor;
       const scope = await findPolicyScope(sql, actor, asked);
-      return c.json(await simulateDocument(sql, scope, { document, days, workspaceId }, tools), 200);
+      return c.json(await simulateDocument(sql, scope, { document, days, workspaceId, userId }, tools), 200);
     })
     .openapi(suggestions, async (c) => {
       const { days, least, ...asked } = c.req.valid("query");
       const actor = c.get("actor");
-      const { workspaceId } = actor;
+      const { workspaceId, userId } = actor;
       const scope = await findPolicyScope(sql, actor, asked);
-      return c.json(await suggestForScope(sql, scope, { days, least, workspaceId }, tools), 200);
+      return c.json(await suggestForScope(sql, scope, { days, least, workspaceId, userId }, tools), 200);
     });
 }

@@ -145,7 +145,13 @@ export function createFileRoutes({ sql, log, mostFileBytes = usualMostFileBytes 
       const name = `files.${pageId ?? "all"}`;
       const cursorId = decodeCursor(name, cursor);
       if (pageId !== undefined) await requirePage(actor, pageId, "read");
-      const read = await listFiles(sql, { workspaceId: actor.workspaceId, pageId, cursorId, limit });
+      const read = await listFiles(sql, {
+        workspaceId: actor.workspaceId,
+        userId: actor.userId,
+        pageId,
+        cursorId,
+        limit,
+      });
       const { rows, nextCursor } = pageOf(c, name, read, limit);
       return c.json({ files: await show(actor, rows), nextCursor }, 200);
     })

@@ -47,11 +47,11 @@ export function createReminderRoutes(deps: ServerDependencies) {
 
   return new OpenAPIHono<AppEnv>()
     .openapi(list, async (c) => {
-      const { workspaceId } = c.get("actor");
+      const { workspaceId, userId } = c.get("actor");
       const { status, cursor, limit } = c.req.valid("query");
       const name = `reminders.${status}`;
       const cursorId = decodeCursor(name, cursor);
-      const read = await listReminders(sql, { workspaceId, status, cursorId, limit });
+      const read = await listReminders(sql, { workspaceId, userId, status, cursorId, limit });
       const { rows, nextCursor } = pageOf(c, name, read, limit);
       return c.json({ reminders: await show(sql, workspaceId, rows), nextCursor }, 200);
     })
@@ -68,18 +68,19 @@ export function createReminderRoutes(deps: ServerDependencies) {
           userId,
           createdBy: `user:${userId}`,
         });
-        return await showOne(tx, workspaceId, await readReminder(tx, workspaceId, id));
+        return await showOne(tx, workspaceId, await readReminder(tx, actor, id));
       });
       return c.json(made, 200);
     })
     .openapi(cancel, async (c) => {
-      const { workspaceId, ...actor } = c.get("actor");
+      const actor = c.get("actor");
+      const { workspaceId, userId } = actor;
       const { id } = c.req.valid("param");
       const canceled = await transactOnce(c, deps, async (tx) => {
-        if ((await readReminder(tx, workspaceId, id)) === undefined) throw noReminder(id);
-        requireRole({ workspaceId, ...actor }, "operator", "Canceling a reminder");
-        const canceledBy = `user:${actor.userId}`;
-        const result = await cancelReminder(tx, { workspaceId, id, canceledBy });
+        if ((await readReminder(tx, actor, id)) === undefined) throw noReminder(id);
+        requireRole(actor, "operator", "Canceling a reminder");
+        const canceledBy = `user:${userId}`;
+        const result = await cancelReminder(tx, { workspaceId, userId, id, canceledBy });
         if (result.kind === "missing") throw noReminder(id);
         const shown = await showOne(tx, workspaceId, result.reminder);
         const isMine = result.reminder.status === "canceled" && result.reminder.settledBy === canceledBy;

@@ -1,5 +1,6 @@
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import { answerContent } from "../answer-content.ts";
+import { closedRun } from "../closed-runs.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
 import { noRun, Problem } from "../problem.ts";
 import { readResult } from "../queries/results.ts";
@@ -33,11 +34,13 @@ export function createResultRoutes({ sql, log }: ServerDependencies) {
       throw new Problem("invalid_request", `${errors[0]?.path}: ${errors[0]?.message}`, { errors });
     }
     const { id: runId, callId } = asked.data;
-    const { workspaceId } = c.get("actor");
-    const found = await readResult(sql, { workspaceId, runId, callId });
+    const { workspaceId, userId } = c.get("actor");
+    const found = await readResult(sql, { workspaceId, userId, runId, callId });
     switch (found.kind) {
       case "no_run":
         throw noRun(runId);
+      case "closed":
+        throw await closedRun(sql, { workspaceId });
       case "no_call":
         throw new Problem("not_found", `The run ${runId} has no call ${callId}.`);
       case "none_yet":

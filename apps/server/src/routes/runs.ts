@@ -4,12 +4,13 @@ import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import { type Actor, requireRole, requireSelfOrAdmin } from "../auth.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
 import { decodeCursor, pageOf } from "../cursor.ts";
+import { closedRun, requireOpenRun, showRun, showRuns } from "../closed-runs.ts";
 import { once } from "../idempotency.ts";
 import { noRun, Problem } from "../problem.ts";
 import { readTogether } from "../queries/read-together.ts";
 import { followLog } from "../queries/run-log.ts";
 import { readRunTree } from "../queries/run-tree.ts";
-import { readRun, readRuns } from "../queries/runs.ts";
+import { type FoundRun, readRun, readRuns } from "../queries/runs.ts";
 import { readSaying } from "../queries/saying.ts";
 import {
   answers,
@@ -23,7 +24,6 @@ import {
 } from "../shapes/common.ts";
 import {
   logPartSchema,
-  type RunDetail,
   runDetailSchema,
   runListSchema,
   runStatus,
@@ -32,7 +32,6 @@ import {
 } from "../shapes/runs.ts";
 import { bringsRules, newRunSchema, start } from "../start.ts";
 import { steer } from "../steer.ts";
-import { shownTo } from "./approvals.ts";
 
 const startRoute = createRoute({
   method: "post",
@@ -137,7 +136,7 @@ const cancel = createRoute({
 export function createRunRoutes(deps: ServerDependencies) {
   const { sql, closing } = deps;
 
-  async function findOwnRun(sql: Queryable, actor: Actor, id: string, act: string): Promise<RunDetail> {
+  async function findOwnRun(sql: Queryable, actor: Actor, id: string, act: string): Promise<FoundRun> {
     const run = await findRun(sql, actor, id);
     requireRole(actor, "operator", act);
     requireSelfOrAdmin(actor, run.startedBy.id ?? "", `${run.startedBy.name}, who started it,`, act);
@@ -155,7 +154,7 @@ export function createRunRoutes(deps: ServerDependencies) {
         async ({ sql, commit, read }) => {
           const started = await start({ sql, commit, read, tools: deps.tools }, actor, asked, key);
           if (started.isRepeat) c.header("Idempotency-Replayed", "true");
-          return await findRun(sql, actor, started.runId);
+          return await showRun(sql, actor, await findRun(sql, actor, started.runId));
         },
         { isOneCommit: bringsRules(asked) },
       );
@@ -163,36 +162,35 @@ export function createRunRoutes(deps: ServerDependencies) {
     })
     .openapi(list, async (c) => {
       const { status, cursor, limit } = c.req.valid("query");
-      const { workspaceId } = c.get("actor");
+      const actor = c.get("actor");
+      const { workspaceId } = actor;
       const name = `runs.${status ?? "all"}`;
       const cursorId = decodeCursor(name, cursor);
       const read = await readRuns(sql, { workspaceId, status, cursorId, limit });
       const { rows, nextCursor } = pageOf(c, name, read, limit);
-      return c.json({ runs: rows, nextCursor }, 200);
+      return c.json({ runs: await showRuns(sql, actor, rows), nextCursor }, 200);
     })
     .openapi(get, async (c) => {
-      return c.json(await findRun(sql, c.get("actor"), c.req.valid("param").id), 200);
+      const actor = c.get("actor");
+      const run = await findRun(sql, actor, c.req.valid("param").id);
+      await requireOpenRun(sql, actor, run);
+      return c.json(await showRun(sql, actor, run), 200);
     })
     .openapi(tree, async (c) => {
       const { id } = c.req.valid("param");
       const { after = 0, before, around, limit } = c.req.valid("query");
       const actor = c.get("actor");
       const part = before !== undefined ? { before } : around !== undefined ? { around } : { after };
-      const read = await readTogether(sql, (tx) =>
-        readRunTree(tx, { workspaceId: actor.workspaceId, runId: id, part, limit }),
-      );
+      const read = await readTogether(sql, (tx) => readRunTree(tx, { actor, runId: id, part, limit }));
       if (read === undefined) throw noRun(id);
-      for (const entry of read.entries) {
-        for (const call of entry.calls) {
-          call.approvals = call.approvals.map((approval) => shownTo(actor, approval));
-        }
-      }
+      if (read === "closed") throw await closedRun(sql, actor);
       return c.json(read, 200);
     })
     .openapi(saying, async (c) => {
       const { id } = c.req.valid("param");
-      const said = await readSaying(sql, c.get("actor").workspaceId, id);
+      const said = await readSaying(sql, c.get("actor"), id);
       if (said === undefined) throw noRun(id);
+      if (said === "closed") throw await closedRun(sql, c.get("actor"));
       return c.json(said, 200);
     })
     .openapi(log, async (c) => {
@@ -202,6 +200,7 @@ export function createRunRoutes(deps: ServerDependencies) {
         sql,
         {
           workspaceId: c.get("actor").workspaceId,
+          userId: c.get("actor").userId,
           runId: id,
           after,
           limit,
@@ -210,6 +209,7 @@ export function createRunRoutes(deps: ServerDependencies) {
         AbortSignal.any([c.req.raw.signal, closing]),
       );
       if (part === undefined) throw noRun(id);
+      if (part === "closed") throw await closedRun(sql, c.get("actor"));
       return c.json(part, 200);
     })
     .openapi(steerRoute, async (c) => {
@@ -217,7 +217,7 @@ export function createRunRoutes(deps: ServerDependencies) {
       const { id } = c.req.valid("param");
       const { message } = c.req.valid("json");
       const steered = await once(c, deps, async ({ sql, commit }) => {
-        await findOwnRun(sql, actor, id, "Steering this run");
+        await requireOpenRun(sql, actor, await findOwnRun(sql, actor, id, "Steering this run"));
         return await steer({ commit }, actor, { runId: id, message });
       });
       return c.json({ kind: "queued" as const, ...steered }, 200);
@@ -232,7 +232,7 @@ export function createRunRoutes(deps: ServerDependencies) {
         const outcome = await commit(cancelRun, { runId: id, workspaceId, userId, reason });
         switch (outcome.kind) {
           case "canceled":
-            return await findRun(sql, actor, id);
+            return await showRun(sql, actor, await findRun(sql, actor, id));
           case "not_found":
             throw noRun(id);
           default:
@@ -246,7 +246,7 @@ export function createRunRoutes(deps: ServerDependencies) {
     });
 }
 
-async function findRun(sql: Queryable, actor: Actor, id: string): Promise<RunDetail> {
+async function findRun(sql: Queryable, actor: Actor, id: string): Promise<FoundRun> {
   const run = await readRun(sql, actor.workspaceId, id);
   if (run === undefined) throw noRun(id);
   return run;

@@ -39,20 +39,23 @@ const doneLog = createRoute({
 /** What the queue holds by section, and what was done of it. */
 export function createTaskLogRoutes({ sql }: ServerDependencies) {
   return new OpenAPIHono<AppEnv>()
-    .openapi(sections, async (c) => c.json({ sections: await listSections(sql, c.get("actor").workspaceId) }, 200))
+    .openapi(sections, async (c) => c.json({ sections: await listSections(sql, c.get("actor")) }, 200))
     .openapi(doneLog, async (c) => {
-      const { workspaceId } = c.get("actor");
+      const { workspaceId, userId } = c.get("actor");
       const { since, cursor, limit } = c.req.valid("query");
       const name = `done-log.${since ?? "ever"}`;
       const cursorId = decodeCursor(name, cursor);
       const from = since === undefined ? undefined : new Date(since);
-      const { tasks } = await readDoneLog(sql, { workspaceId, since: from, cursorId, limit: limit + 1 });
+      const { tasks } = await readDoneLog(sql, { workspaceId, userId, since: from, cursorId, limit: limit + 1 });
       const { rows, nextCursor } = pageOf(c, name, tasks, limit);
       const nameOf = await readActors(
         sql,
         workspaceId,
         rows.map(({ doneBy }) => doneBy),
       );
-      return c.json({ done: rows.map((task) => ({ ...task, doneBy: nameOf(task.doneBy) })), nextCursor }, 200);
+      return c.json(
+        { done: rows.map(({ runId: _runId, ...task }) => ({ ...task, doneBy: nameOf(task.doneBy) })), nextCursor },
+        200,
+      );
     });
 }

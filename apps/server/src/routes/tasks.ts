@@ -6,6 +6,7 @@ import { type Actor, requireRole } from "../auth.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
 import { decodeCursor, pageOf } from "../cursor.ts";
 import { decide } from "../decide.ts";
+import { closedRun, showTask, showTasks } from "../closed-runs.ts";
 import { once, type Work } from "../idempotency.ts";
 import type { DecidingDependencies } from "../prepare-decision.ts";
 import { Problem } from "../problem.ts";
@@ -23,7 +24,6 @@ import {
   storableText,
 } from "../shapes/common.ts";
 import { type Task, taskListSchema, taskSchema, taskStatus } from "../shapes/tasks.ts";
-import { shownTo } from "./approvals.ts";
 
 /** The section of cards; nobody puts a task there by hand. */
 const cardSection = "needs-confirm";
@@ -126,7 +126,7 @@ export function createTaskRoutes(deps: ServerDependencies & DecidingDependencies
       const { workspaceId } = actor;
       const read = await readTogether(sql, (tx) => listTasks(tx, { workspaceId, status, section, cursorId, limit }));
       const { rows, nextCursor } = pageOf(c, name, read, limit);
-      return c.json({ tasks: rows.map((task) => shown(actor, task)), nextCursor }, 200);
+      return c.json({ tasks: await showTasks(sql, actor, rows), nextCursor }, 200);
     })
     .openapi(get, async (c) => {
       const read: Work["read"] = (body) => readTogether(sql, body);
@@ -173,6 +173,7 @@ export function createTaskRoutes(deps: ServerDependencies & DecidingDependencies
             ...c.req.valid("json"),
           });
         } else if (task.question !== null) {
+          if (task.question.isClosed === true) throw await closedRun(work.sql, actor);
           await answer(work.commit, actor, task.question, undefined);
         } else {
           await closePlain(work, actor, task, "dismissed");
@@ -186,6 +187,7 @@ export function createTaskRoutes(deps: ServerDependencies & DecidingDependencies
       const answered = await once(c, deps, async (work) => {
         const task = await findTask(work, actor, c.req.valid("param").id);
         if (task.question === null) throw wrongKind(task, "answered");
+        if (task.question.isClosed === true) throw await closedRun(work.sql, actor);
         await answer(work.commit, actor, task.question, c.req.valid("json").answer);
         return await findTask(work, actor, task.id);
       });
@@ -203,17 +205,18 @@ export function createTaskRoutes(deps: ServerDependencies & DecidingDependencies
 }
 
 async function findTask(work: Pick<Work, "read">, actor: Actor, id: string): Promise<Task> {
-  const task = await work.read((tx) => readTask(tx, actor.workspaceId, id));
-  if (task === undefined) {
-    throw new Problem("not_found", `There is no task ${id} in this workspace.`);
-  }
-  return shown(actor, task);
+  return await work.read(async (tx) => {
+    const task = await readTask(tx, actor.workspaceId, id);
+    if (task === undefined) throw new Problem("not_found", `There is no task ${id} in this workspace.`);
+    return await showTask(tx, actor, task);
+  });
 }
 
 /** The plain task after `close` was tried on it; refuses where somebody else had closed it, or otherwise. */
 async function closePlain(work: Work, actor: Actor, task: Task, status: "done" | "dismissed"): Promise<Task> {
   requireRole(actor, "operator", "Closing a task");
-  const asked = { workspaceId: actor.workspaceId, id: task.id };
+  if (task.isClosed === true) throw await closedRun(work.sql, actor);
+  const asked = { workspaceId: actor.workspaceId, userId: actor.userId, id: task.id };
   const by = `user:${actor.userId}`;
   if (status === "done") await completeTask(work.sql, { ...asked, doneBy: by });
   else await dismissTask(work.sql, { ...asked, dismissedBy: by });
@@ -232,11 +235,6 @@ async function closePlain(work: Work, actor: Actor, task: Task, status: "done" |
       },
     },
   );
-}
-
-function shown(actor: Actor, task: Task): Task {
-  if (task.approval === null) return task;
-  return { ...task, approval: shownTo(actor, task.approval) };
 }
 
 const waysToClose = {

@@ -58,6 +58,10 @@ export const approvalSchema = z
     remindedAt: moment.nullable(),
     escalatedAt: moment.nullable().openapi({ description: "Since then further people may decide" }),
     equal: z.int().openapi({ description: "How many other approvals that wait ask for the very same, up to 1000" }),
+    isClosed: z
+      .literal(true)
+      .optional()
+      .openapi({ description: "Its run has read pages that are closed to you: arguments and card are left out" }),
   })
   .openapi("Approval");
 

@@ -19,6 +19,10 @@ export const questionSchema = z
     answeredAt: moment.nullable(),
     answeredBy: actorSchema.nullable(),
     answer: z.string().nullable(),
+    isClosed: z
+      .literal(true)
+      .optional()
+      .openapi({ description: "Its run has read pages that are closed to you: its texts are left out" }),
   })
   .openapi("Question");
 

@@ -30,6 +30,10 @@ export const runSchema = z
     endReason: z.string().nullable(),
     createdAt: moment,
     finishedAt: moment.nullable(),
+    isClosed: z
+      .literal(true)
+      .optional()
+      .openapi({ description: "It has read pages that are closed to you, so that you may not read what it did" }),
   })
   .openapi("Run");
 

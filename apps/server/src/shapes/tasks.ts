@@ -22,6 +22,10 @@ export const taskSchema = z
     resolution: z.string().nullable(),
     approval: approvalSchema.nullable(),
     question: questionSchema.nullable(),
+    isClosed: z
+      .literal(true)
+      .optional()
+      .openapi({ description: "Its run has read pages that are closed to you: its texts are left out" }),
   })
   .openapi("Task");
 

@@ -53,6 +53,7 @@ export function Card({
   const settlement = settlementOf(task);
   const body = readCard(task.approval?.card);
   const headingId = `card-${task.id}`;
+  const isClosed = task.isClosed === true;
 
   /** Does something only where the card has stood still for a moment. */
   const arm = (act: () => void) => (): void => {
@@ -92,12 +93,18 @@ export function Card({
       </header>
 
       <ReachContext value={reach.tell}>
-        {task.approval !== null && <CallBody approval={task.approval} body={body} />}
-        {task.question !== null && <QuestionBody question={task.question} heading={task.title} />}
+        {isClosed ? (
+          <p className="card-closed">{words.card.closed}</p>
+        ) : (
+          <>
+            {task.approval !== null && <CallBody approval={task.approval} body={body} />}
+            {task.question !== null && <QuestionBody question={task.question} heading={task.title} />}
+          </>
+        )}
       </ReachContext>
       <Facts task={task} body={body} />
 
-      {settlement === undefined && isUnsure ? (
+      {settlement === undefined && isClosed ? null : settlement === undefined && isUnsure ? (
         <p className="card-end">{words.loading}</p>
       ) : settlement === undefined ? (
         <footer className="card-foot">
@@ -119,7 +126,7 @@ export function Card({
           <p className={`card-end ${task.approval?.status ?? task.status}`} role="status">
             {settlement.text} <Time at={settlement.at} />
           </p>
-          {task.approval !== null && <Afterwards approval={task.approval} />}
+          {task.approval !== null && !isClosed && <Afterwards approval={task.approval} />}
         </>
       )}
     </article>

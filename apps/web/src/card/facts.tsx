@@ -64,7 +64,7 @@ export function Facts({ task, body }: { readonly task: Task; readonly body: Card
       {approval !== null && isOpen && (approval.equal ?? 0) > 0 && (
         <Fact name={names.equal}>{words.card.equal(approval.equal)}</Fact>
       )}
-      {approval !== null && (
+      {approval !== null && approval.isClosed !== true && (
         <Fact name={names.digest}>
           <code className="digest">{approval.argsDigest}</code>
         </Fact>

@@ -1,10 +1,11 @@
 import { useRef, useState } from "react";
 import { Link } from "wouter";
+import { Refused } from "../api.ts";
 import { useCardMoves } from "../card/use-card-moves.ts";
 import { ExactLine } from "../parts/exact-text.tsx";
 import { later } from "../parts/later.tsx";
 import { Markdown } from "../parts/markdown.tsx";
-import { Failure, Waiting } from "../parts/states.tsx";
+import { Closed, Failure, Waiting } from "../parts/states.tsx";
 import { useRunTree } from "../queries.ts";
 import { RunHead } from "../run/run-head.tsx";
 import { SayingNow } from "../run/saying.tsx";
@@ -29,6 +30,16 @@ export function RunPage({ id }: { readonly id: string }) {
   const [areToolsOpen, setToolsOpen] = useState(false);
   useCardMoves(story);
 
+  // Also where it was read before: what was closed since is not shown any longer.
+  if (error instanceof Refused && error.problem.code === "closed_run") {
+    return (
+      <>
+        <WayBack />
+        <h1 className="unseen">{words.runs.one}</h1>
+        <Closed title={words.runs.closedTitle} error={error} hint={words.runs.closedHint} />
+      </>
+    );
+  }
   const last = data?.pages.at(-1);
   if (data === undefined || last === undefined) {
     return (
@@ -46,9 +57,7 @@ export function RunPage({ id }: { readonly id: string }) {
   const lastSaid = textOf(last.entries.findLast((entry) => entry.kind === "assistant")?.content);
   return (
     <>
-      <p className="way-back">
-        <Link href="/runs">← {words.runs.all}</Link>
-      </p>
+      <WayBack />
       <RunHead run={run} />
       <div ref={story} className="story">
         <h2 className="unseen">{words.runs.tree}</h2>
@@ -92,5 +101,13 @@ export function RunPage({ id }: { readonly id: string }) {
         </section>
       )}
     </>
+  );
+}
+
+function WayBack() {
+  return (
+    <p className="way-back">
+      <Link href="/runs">← {words.runs.all}</Link>
+    </p>
   );
 }

@@ -81,6 +81,7 @@ export function Runs() {
                     <Link href={`/runs/${run.id}`}>
                       <ExactLine text={run.title} />
                     </Link>
+                    {run.isClosed === true && <span className="fine"> · {words.runs.closedMark}</span>}
                   </td>
                   <td>
                     <StandingBadge run={run} />

@@ -24,6 +24,27 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
   );
 }
 
+/** It is there, and not for this person to read: why, and whom to ask. Asking again changes nothing. */
+export function Closed({
+  title,
+  error,
+  hint,
+}: {
+  readonly title: string;
+  readonly error: Refused;
+  readonly hint: string;
+}) {
+  return (
+    <div className="state closed" role="status">
+      <p>
+        <strong>{title}</strong>
+      </p>
+      <p>{error.message}</p>
+      <p className="fine">{hint}</p>
+    </div>
+  );
+}
+
 /** It could not be read: why, and a way on. */
 export function Failure({ error, onRetry }: { readonly error: Error; readonly onRetry?: () => void }) {
   const isKnown = error instanceof Refused || error instanceof NoAnswer;

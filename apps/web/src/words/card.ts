@@ -20,6 +20,7 @@ export const cardWords = {
     "24": "it is above what runs unasked",
     outcome: "nobody can tell whether it happened",
   } as Readonly<Record<string, string>>,
+  closed: "Its run has read pages that are closed to you, so what it asks for is not shown.",
   units: "It touches",
   details: "What will happen",
   args: "Arguments, all of them",

@@ -95,4 +95,7 @@ export const runWords = {
   loadBefore: "Show what came before",
   loadMore: "Show what came after",
   missing: "There is no such run here.",
+  closedTitle: "This run is closed to you",
+  closedHint: "You still see in the list that it is there, and how it stands.",
+  closedMark: "closed to you",
 } as const;

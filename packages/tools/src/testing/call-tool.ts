@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Sql } from "@countersign/db/connect.ts";
 import { transaction } from "@countersign/db/transaction.ts";
+import { noteShown, nothingShown, readShown } from "@countersign/engine/shown.ts";
 import type { CallContext, Tool, ToolResult } from "@countersign/engine/tool.ts";
 
 export type Caller = Pick<CallContext, "workspaceId" | "runId" | "userId">;
@@ -18,16 +19,21 @@ export async function callTool(sql: Sql, tool: Tool, caller: Caller, args: unkno
     preconditions: [],
     selectedOptionId: undefined,
     signal: new AbortController().signal,
+    shown: nothingShown(),
   };
   switch (tool.effect) {
     case "question":
       throw new Error(`${tool.name} is never executed; its question is asked`);
     case "transactional":
-      return transaction(sql, (tx) => tool.execute(parsed, { ...context, tx }));
+      return transaction(sql, async (tx) => {
+        const result = await tool.execute(parsed, { ...context, tx });
+        await noteShown(tx, caller, context.shown);
+        return result;
+      });
     default:
       return tool.execute(parsed, {
         ...context,
-        read: (body) => transaction(sql, body, { isReadOnly: true }),
+        read: (body) => readShown(sql, caller, context.shown, body),
         acquire: () => Promise.reject(new Error(`${tool.name} acquires nothing`)),
       });
   }
