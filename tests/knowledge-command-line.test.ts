@@ -92,7 +92,7 @@ test(
     expect((await cli(["kb", "export", bare, "--git", "--message", "From here"])).out).toContain("went as a commit");
     expect(git(bare, "show", "main:a.md")).toBe("- a, changed there\n- b\n- c, changed here\n");
     expect(git(bare, "log", "-1", "--format=%s", "main")).toBe("From here\n");
-    expect((await cli(["kb", "export", bare, "--git"])).out).toContain("are the same already");
+    expect((await cli(["kb", "export", bare, "--git"])).out).toContain("1 file is the same already");
     expect((await cli(["kb", "import", bare, "--git"])).out).toContain("1 as they were");
     expect((await cli(["kb", "import", "ext::sh -c true", "--git"])).code).toBe(1);
   },

@@ -1,6 +1,6 @@
 import type { Tx } from "@countersign/db/connect.ts";
 import type { Reader, Writer } from "./scope.ts";
-import { findTextProblem, slugOf } from "./text.ts";
+import { findTextProblem, joinWords, mostSlugBytes } from "./text.ts";
 
 const mostKeyBytes = 2_000;
 
@@ -38,10 +38,19 @@ export async function findDirectory(
   if (problem !== undefined) return { kind: "refused", reason: `The directory cannot be used: ${problem}.` };
   const key = directoryKeyOf(dir);
   const spelling = await findSpelling(tx, workspaceId, dir);
-  if (spelling === undefined) return { kind: "found", dir: key };
+  if (spelling === undefined) return newDirectory(key);
   const [found] = await tx<{ level: string }[]>`
     select directory_level(${workspaceId}::uuid, ${userId}::uuid, ${key}) as level`;
-  return { kind: "found", dir: found?.level === "none" ? key : spelling };
+  return found?.level === "none" ? newDirectory(key) : { kind: "found", dir: spelling };
+}
+
+/** Its parts become the names of folders. */
+function newDirectory(key: string) {
+  const long = partsOf(key).find((part) => Buffer.byteLength(part) > mostSlugBytes);
+  if (long === undefined) return { kind: "found", dir: key } as const;
+  const size = Buffer.byteLength(long);
+  const reason = `The directory cannot be used: its part ${JSON.stringify(long)} has ${size} bytes; at most ${mostSlugBytes} may be.`;
+  return { kind: "refused", reason } as const;
 }
 
 /** How a directory of this key is written here, as asked where that is one of several ways; undefined where it is not there. */
@@ -68,9 +77,14 @@ function findDirProblem(dir: string): string | undefined {
 function partKeyOf(part: string): string {
   if (!/[\p{L}\p{M}\p{N}]/u.test(part.normalize("NFKC"))) return part.trim();
   // What was cut to length, or folded, may fold once more.
-  let key = slugOf(part);
-  for (let next = slugOf(key); next !== key; next = slugOf(key)) key = next;
+  let key = wordsOf(part);
+  for (let next = wordsOf(key); next !== key; next = wordsOf(key)) key = next;
   return key;
+}
+
+/** Not cut to what a file name holds, as a slug is: two closed directories with a long name in common are two. */
+function wordsOf(part: string): string {
+  return joinWords(part) || "page";
 }
 
 function partsOf(dir: string): string[] {

@@ -1,5 +1,5 @@
 import { directoryKeyOf } from "./directories.ts";
-import { withoutPathProblem } from "./file-path.ts";
+import { foldersOf, withoutPathProblem } from "./file-path.ts";
 import { readPage } from "./read-page.ts";
 import { visiblePages, type Reader } from "./scope.ts";
 
@@ -30,9 +30,11 @@ export async function listExportPaths(reader: Reader, { dir = "" }: ExportQuery)
       from ${visiblePages(reader)} p join directories d on d.workspace_id = p.workspace_id and d.dir = p.dir
      where ${key} = '' or d.key = ${key} or starts_with(d.key, ${key} || '/')
      order by file_name is null, p.dir, slug, p.id`;
-  const taken = new Set<string>();
-  return pages.map((page) => {
-    const path = findFreePath(withoutPathProblem(page.path), taken);
+  const plain = pages.map((page) => ({ ...page, path: withoutPathProblem(page.path) }));
+  // No file has the name of a folder that others lie in.
+  const taken = new Set(plain.flatMap(({ path }) => foldersOf(path)));
+  return plain.map((page) => {
+    const path = findFreePath(page.path, taken);
     taken.add(path);
     return { ...page, path };
   });

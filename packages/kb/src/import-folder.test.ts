@@ -87,6 +87,14 @@ test("what cannot be stored exactly is named, and the rest is imported", async (
   ]);
 });
 
+test("a file whose name is no text is skipped with its bytes made visible, and the rest is imported", async () => {
+  const me = await newWorkspace(sql);
+  const folder = await folderWith({ "a.md": "- a\n", "z/z.md": "- z\n" });
+  await writeFile(Buffer.concat([Buffer.from(`${folder}/caf`), Buffer.from([0xe9]), Buffer.from(".md")]), "- x\n");
+  const result = await importFolder(sql, { ...me, folder });
+  expect(result).toMatchObject({ imported: 2, skipped: [{ path: "caf\\xE9.md", reason: "its name is not UTF-8" }] });
+});
+
 test("names that differ only in case are two pages, and a page made here takes neither's file", async () => {
   const me = await newWorkspace(sql);
   const folder = await folderWith({ "Class.md": "- A\n", "class.md": "- a\n", "class-3.md": "- 3\n" });

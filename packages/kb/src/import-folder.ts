@@ -1,7 +1,6 @@
-import { readdir, readFile } from "node:fs/promises";
-import { join, relative, sep } from "node:path";
 import type { Sql } from "@countersign/db/connect.ts";
 import { transaction } from "@countersign/db/transaction.ts";
+import { listFolder, readFolderFile } from "./folder-files.ts";
 import { importPage } from "./import-page.ts";
 
 export interface FolderImport {
@@ -38,26 +37,27 @@ const atOnce = 4;
 
 /**
  * Imports every `.md` file below `folder`, each in a transaction of its own, so importing again goes on where it
- * stopped. Hidden entries are left out. Few files are held at a time. Rejects where the folder cannot be read.
+ * stopped. Hidden entries are left out, and what cannot be read is skipped. Few files are held at a time. Rejects where the
+ * folder itself cannot be read.
  */
 export async function importFolder(sql: Sql, asked: FolderImport): Promise<FolderImportResult> {
   const { workspaceId, userId, folder, onProgress } = asked;
   const counts = { imported: 0, updated: 0, unchanged: 0, nodes: 0, done: 0 };
   const notes = { skipped: [] as FileNote[], conflicts: [] as FileNote[], warnings: [] as FileNote[] };
-  const files = await findMarkdown(folder);
+  const { files: all, unread } = await listFolder(folder);
+  const files = all.filter(({ path }) => /\.md$/i.test(path) && !path.split("/").some((part) => part.startsWith(".")));
+  notes.skipped.push(...unread);
   const waiting = files.values();
 
   async function work(): Promise<void> {
     for (const file of waiting) {
-      const path = [file.dir, file.fileName].filter(Boolean).join("/");
-      const source = file.isRegular ? decodeText(await readFile(join(folder, path))) : undefined;
-      if (source === undefined) {
-        notes.skipped.push({
-          path,
-          reason: file.isRegular ? "it is not UTF-8 text" : "it is a link or no regular file",
-        });
-      } else {
-        const { dir, fileName } = file;
+      const { path, parts, isRegular, nameProblem } = file;
+      const problem = isRegular ? nameProblem : "it is a link or no regular file";
+      const read = problem === undefined ? await readFolderFile(folder, parts) : undefined;
+      if (read?.kind !== "read") notes.skipped.push({ path, reason: problem ?? read?.reason ?? "" });
+      else {
+        const names = path.split("/");
+        const [dir, fileName, source] = [names.slice(0, -1).join("/"), names.at(-1) ?? "", read.text];
         const result = await transaction(sql, (tx) =>
           importPage({ tx, workspaceId, userId }, { dir, fileName, source }),
         );
@@ -87,25 +87,4 @@ export async function importFolder(sql: Sql, asked: FolderImport): Promise<Folde
     conflicts: sorted(notes.conflicts),
     warnings: sorted(notes.warnings),
   };
-}
-
-async function findMarkdown(folder: string): Promise<{ dir: string; fileName: string; isRegular: boolean }[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  return entries
-    .filter((entry) => /\.md$/i.test(entry.name) && !entry.isDirectory())
-    .map((entry) => ({
-      dir: relative(folder, entry.parentPath).split(sep).join("/"),
-      fileName: entry.name,
-      isRegular: entry.isFile(),
-    }))
-    .filter(({ dir, fileName }) => ![...dir.split("/"), fileName].some((part) => part.startsWith(".")))
-    .toSorted((a, b) => (`${a.dir}/${a.fileName}` < `${b.dir}/${b.fileName}` ? -1 : 1));
-}
-
-function decodeText(bytes: Buffer): string | undefined {
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
 }

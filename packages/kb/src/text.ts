@@ -3,6 +3,9 @@ import { foldName } from "./fold.ts";
 const controlCharacter = /\p{Cc}/u;
 const longestTitle = 200;
 
+/** A file name has at most 255 bytes; `-2`, `.md` and what a program puts behind it have to fit too. */
+export const mostSlugBytes = 200;
+
 /** Says what keeps `text` from being stored exactly as it is, in words for whoever wrote it; undefined where nothing does. */
 export function findTextProblem(text: string): string | undefined {
   const nul = text.indexOf("\0");
@@ -29,12 +32,32 @@ export function findTitleProblem(title: string): string | undefined {
   return undefined;
 }
 
-/** The part of an address that stands for `title`: letters and digits of any script, lower case, joined by hyphens. */
+/**
+ * The part of an address that stands for `title`: letters and digits of any script, lower case, joined by hyphens; at most
+ * 100 characters and 200 bytes, so that a file can have it as its name.
+ */
 export function slugOf(title: string): string {
+  return cutToBytes(joinWords(title), mostSlugBytes) || "page";
+}
+
+/** The first 100 letters and digits of `text`, lower case, joined by hyphens; up to 400 bytes, empty where it has none. */
+export function joinWords(text: string): string {
   const words =
-    title
+    text
       .normalize("NFKC")
       .toLowerCase()
       .match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
-  return Array.from(words.join("-")).slice(0, 100).join("") || "page";
+  return Array.from(words.join("-")).slice(0, 100).join("");
+}
+
+/** As many of the first characters as have `most` bytes in UTF-8; none is cut in two. */
+export function cutToBytes(text: string, most: number): string {
+  let bytes = 0;
+  let end = 0;
+  for (const character of text) {
+    bytes += Buffer.byteLength(character);
+    if (bytes > most) break;
+    end += character.length;
+  }
+  return text.slice(0, end);
 }

@@ -2,9 +2,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { cloneRepository, commitAll, pushCommits } from "../local/git.ts";
-import { CliError } from "../exit.ts";
-import { exportFiles, importFiles, type ImportReport } from "../local/page-files.ts";
+import { CliError, exitCodes } from "../exit.ts";
+import { exportFiles, type ExportReport } from "../local/export-files.ts";
+import { cloneRepository, commitFiles, findOdd, pushCommits } from "../local/git.ts";
+import { importFiles, type ImportReport } from "../local/import-files.ts";
+import type { Style } from "../terminal/style.ts";
 import { makeVisible } from "../terminal/visible.ts";
 import { addVerb, type Cli } from "../verb.ts";
 
@@ -28,13 +30,14 @@ export function addPageFileVerbs(kb: Command): void {
       const tell = (done: number, all: number): void => {
         if (!cli.isJson && cli.terminal.isInteractive) process.stderr.write(`\r${done} of ${all} files`);
       };
-      const report = await (git === true
-        ? withClone(source, branch, (folder) => importFiles(cli.client, folder, dir, tell))
+      const { report, error } = await (git === true
+        ? withClone(source, branch, async (folder) => importFiles(cli.client, folder, dir, tell, await findOdd(folder)))
         : importFiles(cli.client, source, dir, tell));
       if (!cli.isJson && cli.terminal.isInteractive) process.stderr.write("\r");
       if (cli.isJson) cli.printJson(report);
       else tellReport(cli, report);
-      if (report.counts.conflict > 0) process.exitCode = 4;
+      if (error !== undefined) throw error;
+      if (report.counts.conflict > 0) process.exitCode = exitCodes.conflict;
     },
   });
 
@@ -48,25 +51,57 @@ export function addPageFileVerbs(kb: Command): void {
     async run(cli, [target = ""], { git, branch, dir, message }) {
       const { style } = cli.terminal;
       if (git !== true) {
-        const count = await exportFiles(cli.client, target, dir);
-        requirePages(count, dir);
-        if (cli.isJson) return cli.printJson({ files: count });
+        const report = await exportFiles(cli.client, target, dir);
+        requirePages(report, dir);
+        const { written, notWritten } = report;
+        tellNotWritten(cli, report);
+        if (cli.isJson) return cli.printJson({ files: written.length, notWritten });
         return cli.print([
-          `${style.green("✔")} ${count} ${count === 1 ? "file is" : "files are"} written to ${makeVisible(target)}.`,
+          `${mark(style, report)} ${filesAre(written.length)} written to ${makeVisible(target)}${otherwise(report)}.`,
         ]);
       }
-      const done = await withClone(target, branch, async (folder) => {
-        const files = await exportFiles(cli.client, folder, dir);
-        requirePages(files, dir);
-        const isCommitted = await commitAll(folder, message);
-        if (isCommitted) await pushCommits(folder);
-        return { files, isCommitted };
+      const { report, changed } = await withClone(target, branch, async (folder) => {
+        const exported = await exportFiles(cli.client, folder, dir, (await findOdd(folder)).links);
+        requirePages(exported, dir);
+        tellNotWritten(cli, exported);
+        const count = exported.written.length === 0 ? 0 : await commitFiles(folder, exported.written, message);
+        if (count > 0) await pushCommits(folder);
+        return { report: exported, changed: count };
       });
-      if (cli.isJson) return cli.printJson(done);
-      const what = done.isCommitted ? "went as a commit to" : "are the same already in";
-      cli.print([`${style.green("✔")} ${done.files} files ${what} ${makeVisible(target)}.`]);
+      const { written, notWritten } = report;
+      if (cli.isJson) return cli.printJson({ files: written.length, changed, isCommitted: changed > 0, notWritten });
+      const same = written.length - changed;
+      const where = makeVisible(target);
+      const went = `${changed} ${changed === 1 ? "file" : "files"} went as a commit to ${where}`;
+      const what = changed === 0 ? `${filesAre(same)} the same already in ${where}` : went;
+      const rest = changed === 0 || same === 0 ? "" : `; ${filesAre(same)} the same already`;
+      cli.print([`${mark(style, report)} ${what}${rest}${otherwise(report)}.`]);
     },
   });
+}
+
+function filesAre(count: number): string {
+  return count === 1 ? "1 file is" : `${count} files are`;
+}
+
+function mark(style: Style, { notWritten }: ExportReport): string {
+  return notWritten.length === 0 ? style.green("✔") : style.red("✘");
+}
+
+function otherwise({ notWritten }: ExportReport): string {
+  return notWritten.length === 0 ? "" : `; ${filesAre(notWritten.length)} not written, as said above`;
+}
+
+/** Names the pages that are not in the files, without which the export is not what was asked for. */
+function tellNotWritten(cli: Cli, { notWritten }: ExportReport): void {
+  if (notWritten.length === 0) return;
+  process.exitCode = exitCodes.error;
+  if (cli.isJson) return;
+  cli.print(
+    notWritten.map(({ path, reason }) =>
+      cli.terminal.style.red(`not written  ${makeVisible(path)}: ${makeVisible(reason)}`),
+    ),
+  );
 }
 
 function withGit(command: Command, what: string): Command {
@@ -90,15 +125,15 @@ async function withClone<R>(
 }
 
 /** A directory that was misspelt must not look like a knowledge base that was taken elsewhere. */
-function requirePages(count: number, dir: string): void {
-  if (count > 0) return;
+function requirePages({ written, notWritten }: ExportReport, dir: string): void {
+  if (written.length + notWritten.length > 0) return;
   const where = dir === "" ? "the knowledge base" : `the directory ${JSON.stringify(dir)}`;
   const what =
     dir === "" ? "" : " Without --dir all pages are written; ./countersign kb search <words> shows where pages lie.";
   throw new CliError("error", `There is no page in ${where} that you may read, so nothing was written.${what}`);
 }
 
-function tellReport(cli: Cli, { counts, nodeCount, notes, conflicts, others }: ImportReport): void {
+function tellReport(cli: Cli, { counts, nodeCount, notes, conflicts, others, unsent }: ImportReport): void {
   const { style } = cli.terminal;
   for (const { path, outcome, note } of notes) {
     const line = `${makeVisible(path)}: ${makeVisible(note)}`;
@@ -116,6 +151,9 @@ function tellReport(cli: Cli, { counts, nodeCount, notes, conflicts, others }: I
   const { imported, updated, unchanged, conflict, skipped } = counts;
   cli.print([
     `${imported} pages new, ${updated} changed, ${unchanged} as they were, with ${nodeCount} nodes; ${conflict} in conflict, ${skipped + others.length} left out.`,
+    ...(unsent === 0
+      ? []
+      : [style.red(`It ended early, and of ${unsent} files nothing is known. Importing again goes on from there.`)]),
     ...(others.length === 0 ? [] : [style.dim(`Not Markdown, hidden or a link: ${listed(others)}`)]),
   ]);
 }
