@@ -79,7 +79,7 @@ export function createApp(deps: ServerDependencies) {
     c.header("X-Content-Type-Options", "nosniff");
   });
   if (deps.pages !== undefined) app.use(servePages(deps.pages));
-  app.use("/v1/*", authenticate(deps));
+  app.use("/v1/*", authenticate(deps.sql, deps.publicUrl));
   if (deps.rateLimit !== undefined) app.use("/v1/*", limitRate(deps.rateLimit));
   const limitBody = bodyLimit({ maxSize: maxBodyBytes, onError: () => refuseBody() });
   app.use(async (c, next) => await (isUpload(c) ? next() : limitBody(c, next)));

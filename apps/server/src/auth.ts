@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Queryable } from "@countersign/db/connect.ts";
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
-import type { AppEnv, ServerDependencies } from "./context.ts";
+import type { AppEnv } from "./context.ts";
 import { Problem } from "./problem.ts";
 import { readGrouped } from "./queries/read-grouped.ts";
 import { readSessionCookie } from "./session-cookie.ts";
@@ -11,6 +11,12 @@ export const roles = ["viewer", "operator", "approver", "admin"] as const;
 
 /** Names, by id, the user that a service acts for. */
 export const actForHeader = "act-for";
+
+/**
+ * The id of the user a page was drawn for. A session of another is refused: the browser signed in anew, and what the page
+ * asks for is not this user's to ask.
+ */
+export const signedInAsHeader = "signed-in-as";
 
 export type Role = (typeof roles)[number];
 
@@ -69,16 +75,24 @@ export function hashToken(token: string): string {
 
 /**
  * Afterwards the request has its actor, or it was refused with 401: neither token nor session, an unknown one, or one that
- * no longer counts; with 403 where it is to act for somebody whom the token does not name. That a token was used is noted
+ * no longer counts; with 403 where it is to act for somebody whom the token does not name; with 409 where it is from a page
+ * of another account than the browser's session is. That a token was used is noted
  * at most once a minute.
  */
-export function authenticate({ sql, publicUrl }: Pick<ServerDependencies, "sql" | "publicUrl">) {
+export function authenticate(sql: Queryable, publicUrl: string | undefined) {
   return createMiddleware<AppEnv>(async (c, next) => {
     const { token, isCookie } = credentialOf(c, publicUrl);
     const row = await readByHash(sql, hashToken(token));
     const refusal = row?.isSession === isCookie ? refusalOf(row) : refusalOf(undefined);
     if (row === undefined || refusal !== undefined) {
       throw new Problem("unauthenticated", refusal ?? "");
+    }
+    const drawnFor = isCookie ? c.req.header(signedInAsHeader) : undefined;
+    if (drawnFor !== undefined && drawnFor.toLowerCase() !== row.userId) {
+      throw new Problem(
+        "another_account",
+        "This page was drawn for another account than the one that is signed in here now, so nothing was done. Load it again.",
+      );
     }
     if (row.isUseOld) await noteUse(sql, row.tokenId);
     c.set("actor", await actorOf(sql, row, c.req.header(actForHeader)));

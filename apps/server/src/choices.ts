@@ -10,6 +10,7 @@ import { codeOfVerdict } from "@countersign/gate/result-codes.ts";
 import { v7 as newId } from "uuid";
 import type { Queryable } from "@countersign/db/connect.ts";
 import type { ServerDependencies } from "./context.ts";
+import { doubledKey } from "./doubled-key.ts";
 import { invalidField, Problem } from "./problem.ts";
 import { readExactArgs } from "./queries/approvals.ts";
 import type { Approval } from "./shapes/approvals.ts";
@@ -22,7 +23,7 @@ export interface AskedChoice {
   readonly remember?:
     | {
         readonly scope: "run" | "definition" | "workspace";
-        /** Some of the call's units; `all`: whatever the tool does. */
+        /** Some of the call's units, as a rule or as the card names them; `all`: whatever the tool does. */
         readonly units?: readonly string[] | "all" | undefined;
         readonly expiresMs?: number | undefined;
       }
@@ -47,12 +48,19 @@ export async function chooseEdited(
   approval: Approval,
   { answer, editedArgs }: Asked,
 ): Promise<DecideApproval["edited"]> {
-  if (editedArgs === undefined || hashArguments(editedArgs) === approval.argsDigest) return undefined;
+  if (editedArgs === undefined) return undefined;
+  if (doubledKey(editedArgs) === undefined && hashArguments(editedArgs) === approval.argsDigest) return undefined;
   requireApprove(approval, answer, "editedArgs");
   if (editedArgs.includes(hidden) && !(await readExactArgs(sql, approval.id)).includes(hidden))
     throw invalidField(
       "json.editedArgs",
       `holds ${hidden}…, which stands where a secret was hidden from you; write the value that is to run`,
+    );
+  const doubled = doubledKey(editedArgs);
+  if (doubled !== undefined)
+    throw invalidField(
+      "json.editedArgs",
+      `holds the key ${JSON.stringify(doubled)} twice in one object, so that one of the two would not count; keep one`,
     );
   const snapshot = await readSnapshot(sql, approval.run.id);
   const definition = await createDefinitions(sql)(snapshot.definitionId, snapshot.definitionVersion);
@@ -94,23 +102,30 @@ export async function chooseRemembered(
   const rule = { ruleId: newId(), scope, ...(expiresMs === undefined ? {} : { expiresMs }) };
   if (units === "all" || (units === undefined && tool.units === undefined)) return rule;
   const argsText = editedArgs ?? (await readExactArgs(sql, approval.id));
-  const keys = keysOf(approval, checkArguments(tool, argsText));
-  const strange = units?.find((unit) => !keys.includes(unit));
-  if (strange !== undefined)
+  const own = unitsOf(approval, checkArguments(tool, argsText));
+  const keyOf = (unit: string): string => {
+    const found = own.find(({ key, text }) => key === unit || text === unit);
+    if (found !== undefined) return found.key;
     throw invalidField(
       "json.remember.units",
-      `${JSON.stringify(strange)} is none of this call's; they are ${keys.map((key) => JSON.stringify(key)).join(", ")}`,
+      `${JSON.stringify(unit)} is none of this call's; they are ${own.map(({ key }) => JSON.stringify(key)).join(", ")}`,
     );
-  return { ...rule, entries: (units ?? keys).map((unit) => ({ kind: "unit", unit })) };
+  };
+  const keys = units?.map(keyOf) ?? own.map(({ key }) => key);
+  return { ...rule, entries: [...new Set(keys)].map((unit) => ({ kind: "unit", unit })) };
 }
 
-function keysOf(approval: Approval, checked: ReturnType<typeof checkArguments>): readonly string[] {
+/** What the call touches: each as its card shows it, and as a rule names it. */
+function unitsOf(
+  approval: Approval,
+  checked: ReturnType<typeof checkArguments>,
+): readonly { readonly text: string; readonly key: string }[] {
   if (checked.kind !== "valid" || checked.units === undefined || checked.units.length === 0)
     throw cannotRemember(approval, "nobody can say what exactly it touches");
   return checked.units.map(({ text, key, unkeyable }) => {
     if (key === undefined && unkeyable !== undefined)
       throw cannotRemember(approval, `no rule can vouch for ${JSON.stringify(text)} (${unkeyable})`);
-    return key ?? text;
+    return { text, key: key ?? text };
   });
 }
 

@@ -17,6 +17,25 @@ export interface Identity {
   readonly email: string | undefined;
 }
 
+/** Nobody is signed in through the provider. `why` goes into the address of the page that says so. */
+export class SignInRefused extends Problem {
+  readonly why: (typeof whysOfRefusal)[number];
+
+  constructor(why: (typeof whysOfRefusal)[number], message: string) {
+    super("sign_in_refused", message);
+    this.why = why;
+  }
+}
+
+const whysOfRefusal = [
+  "provider_said_no",
+  "not_begun_here",
+  "too_late",
+  "no_account",
+  "several_accounts",
+  "no_identity",
+] as const;
+
 /** OpenID Connect by authorization code with PKCE. https://openid.net/specs/openid-connect-core-1_0.html */
 export interface Oidc {
   readonly issuer: string;
@@ -85,16 +104,17 @@ export function createOidc({ issuer, clientId, clientSecret }: OidcConfig): Oidc
 
     async comeBack(sql, callbackUrl, flow, answer) {
       const said = answer.get("error");
-      if (said !== null) throw refused(`The provider said ${JSON.stringify(said.slice(0, 60))}.`);
+      if (said !== null) throw refused("provider_said_no", `The provider said ${JSON.stringify(said.slice(0, 60))}.`);
       const code = answer.get("code");
       if (flow === undefined || code === null || answer.get("state") !== hashOf(flow)) {
-        throw refused("This is not the answer to a sign-in that this browser began.");
+        throw refused("not_begun_here", "This is not the answer to a sign-in that this browser began.");
       }
       const [begun] = await sql.unsafe<{ verifier: string; nonce: string }[]>(
         "delete from sign_ins where hash = $1 and expires_at > clock_timestamp() returning verifier, nonce",
         [hashOf(flow)],
       );
-      if (begun === undefined) throw refused("This sign-in was finished before, or took longer than 10 minutes.");
+      if (begun === undefined)
+        throw refused("too_late", "This sign-in was finished before, or took longer than 10 minutes.");
       const metadata = await describe();
       const client = { clientId, clientSecret };
       const idToken = await redeem(metadata, client, { code, callbackUrl, verifier: begun.verifier });
@@ -124,9 +144,13 @@ export async function findUserOf(
   );
   const [user, another] = found;
   if (user === undefined) {
-    throw refused("No enabled account here is yours. Ask an administrator to make one with your e-mail address.");
+    throw refused(
+      "no_account",
+      "No enabled account here is yours. Ask an administrator to make one with your e-mail address.",
+    );
   }
-  if (another !== undefined) throw refused("More than one account has your e-mail address. Ask an administrator.");
+  if (another !== undefined)
+    throw refused("several_accounts", "More than one account has your e-mail address. Ask an administrator.");
   const { workspaceId, userId, isBound } = user;
   if (!isBound) {
     await tx.unsafe(
@@ -162,7 +186,7 @@ async function redeem(
     body: new URLSearchParams(body),
   });
   const tokens = tokensSchema.safeParse(answered);
-  if (!tokens.success) throw refused("The provider gave no identity for this sign-in.");
+  if (!tokens.success) throw refused("no_identity", "The provider gave no identity for this sign-in.");
   return tokens.data.id_token;
 }
 
@@ -175,12 +199,12 @@ async function readIdentity({ issuer, keys }: Metadata, clientId: string, idToke
       clockTolerance: 30,
     });
     const claims = claimsSchema.parse(payload);
-    if (claims.nonce !== nonce) throw refused("The identity was made for another sign-in.");
+    if (claims.nonce !== nonce) throw refused("no_identity", "The identity was made for another sign-in.");
     return { subject: claims.sub, email: claims.email_verified === true ? claims.email : undefined };
   } catch (error) {
     if (error instanceof errors.JWKSTimeout) throw unavailable("its keys did not arrive in time");
     if (error instanceof errors.JOSEError || error instanceof z.ZodError) {
-      throw refused("The provider's word of who you are does not hold.");
+      throw refused("no_identity", "The provider's word of who you are does not hold.");
     }
     throw error;
   }
@@ -199,7 +223,7 @@ const secret = (): string => randomBytes(32).toString("base64url");
 
 const hashOf = (text: string): string => createHash("sha256").update(text).digest("base64url");
 
-const refused = (message: string): Problem => new Problem("sign_in_refused", message);
+const refused = (why: SignInRefused["why"], message: string): SignInRefused => new SignInRefused(why, message);
 
 const unavailable = (why: string): Problem =>
   new Problem("provider_unavailable", `Signing in through the provider does not work now: ${why}. Try again.`);

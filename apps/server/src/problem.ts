@@ -20,6 +20,7 @@ export const problems = {
   not_found: { status: 404, title: "Not found" },
   no_such_route: { status: 404, title: "No such route" },
   in_flight: { status: 409, title: "The same request is still being worked on" },
+  another_account: { status: 409, title: "Another account is signed in" },
   name_taken: { status: 409, title: "The name is taken" },
   capability_taken: { status: 409, title: "Another secret serves this capability" },
   last_admin: { status: 409, title: "The last administrator" },

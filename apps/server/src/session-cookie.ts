@@ -6,13 +6,12 @@ import type { AppEnv } from "./context.ts";
 export const sessionMs = 30 * 86_400_000;
 
 /**
- * Cookies know no ports: two servers on one machine would sign each other's people out. Under https the name begins so
- * that browsers take it from this host alone; over http any host beside it could lay one of its own there.
+ * Cookies know no ports: two servers on one machine would sign each other's people out. Over HTTPS the name makes sure that
+ * no sibling of this host has set it.
  */
 function nameOf(c: Context<AppEnv>, publicUrl: string | undefined): string {
   const port = /:(\d+)$/.exec(c.req.header("host") ?? "")?.[1];
-  const name = port === undefined ? "countersign" : `countersign_${port}`;
-  return isSecure(publicUrl) ? `__Host-${name}` : name;
+  return `${isSecure(publicUrl) ? "__Host-" : ""}countersign${port === undefined ? "" : `_${port}`}`;
 }
 
 /** The token of the browser's session; undefined where it has none. */

@@ -3,6 +3,7 @@ import type { Queryable, Tx } from "@countersign/db/connect.ts";
 import { v7 as newId } from "uuid";
 import { hashToken } from "./auth.ts";
 import { Problem } from "./problem.ts";
+import { appendAudit } from "./queries/audit.ts";
 import { sessionMs } from "./session-cookie.ts";
 import { createToken } from "./tokens.ts";
 
@@ -103,4 +104,21 @@ function browserOf(userAgent = ""): string {
   const system = systems.find((name) => userAgent.includes(name));
   const name = browser === undefined ? "A browser" : browserNames[browser];
   return system === undefined ? name : `${name} on ${system}`;
+}
+
+/**
+ * Afterwards the session that the browser had before, by the hash of its token, counts no longer: its other pages would
+ * go on as somebody who is not signed in there any more. The audit says so under its owner's name.
+ */
+export async function endSessionBefore(tx: Tx, hash: string | undefined, made: { readonly id: string }): Promise<void> {
+  if (hash === undefined) return;
+  const [ended] = await tx.unsafe<{ id: string; workspaceId: string; userId: string }[]>(
+    `update tokens set revoked_at = clock_timestamp()
+      where hash = $1 and kind = 'session' and revoked_at is null
+     returning id, workspace_id as "workspaceId", user_id as "userId"`,
+    [hash],
+  );
+  if (ended === undefined) return;
+  const way = `signing in anew over web, session:${made.id}`;
+  await appendAudit(tx, ended, "token.revoked", ended.id, { user: ended.userId, way });
 }

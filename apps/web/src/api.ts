@@ -1,8 +1,12 @@
 import type { App } from "@countersign/server/app.ts";
 import { hc, type InferResponseType } from "hono/client";
+import { loadAnew, whoseHeaders } from "./whose.ts";
 
-/** The server, typed. Requests carry the browser's session in its cookie, which no script can read. */
-export const api = hc<App>(location.origin).v1;
+/**
+ * The server, typed. Requests carry the browser's session in its cookie, which no script can read, and say whose page they
+ * are from.
+ */
+export const api = hc<App>(location.origin, { headers: whoseHeaders }).v1;
 
 export const signInRequest = hc<App>(location.origin).session;
 
@@ -57,6 +61,7 @@ export async function ask<R extends Pick<Response, "json" | "ok" | "status">>(
   if (response.ok) return body as Answer<BodyOf<R>>;
   const problem = body as Partial<ProblemBody>;
   if (typeof problem.code !== "string") throw new NoAnswer(answered);
+  if (problem.code === "another_account") loadAnew();
   throw new Refused(problem as ProblemBody);
 }
 

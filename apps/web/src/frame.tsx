@@ -1,15 +1,18 @@
-import { type ReactNode, useEffect, useMemo } from "react";
+import { useQueryClient } from "@tanstack/react-query";
+import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { Link, Redirect, useLocation } from "wouter";
-import { Refused } from "./api.ts";
-import { useMe, useOpenTasks, useSignOut } from "./queries.ts";
+import { isSignedOut, useMe, useOpenTasks, useSignOut } from "./queries.ts";
 import { useArrivals } from "./live/use-arrivals.ts";
 import { useLive } from "./live/use-live.ts";
 import { useNewVersion } from "./live/use-new-version.ts";
 import { useNotifications } from "./live/use-notifications.ts";
 import { Announce } from "./parts/announce.tsx";
 import { Banner } from "./parts/banner.tsx";
+import { ExactLine } from "./parts/exact-text.tsx";
+import { keepGoal } from "./parts/goal.ts";
 import { KeySheet } from "./parts/key-sheet.tsx";
 import { Refusal } from "./parts/states.tsx";
+import { listenToSessions } from "./whose.ts";
 import { words } from "./words.ts";
 import "./frame.css";
 
@@ -20,14 +23,24 @@ const sections = [
   { path: "/admin", name: words.nav.admin },
 ] as const;
 
+function ToSignIn() {
+  // Once, and before the address is another.
+  useState(keepGoal);
+  return <Redirect to="/login" replace />;
+}
+
 /** What stands around every page: where one is, what waits, and whether what is shown is true. */
 export function Frame({ children }: { readonly children: ReactNode }) {
-  const live = useLive();
-  const [path] = useLocation();
   const me = useMe();
+  const live = useLive(me.data?.tokenId);
+  const [path] = useLocation();
+  const client = useQueryClient();
   const isNewVersion = useNewVersion();
   const { data, hasNextPage } = useOpenTasks();
-  const open = useMemo(() => data?.pages.flatMap((page) => page.tasks), [data]);
+  const open = useMemo(
+    () => data?.pages.flatMap((page) => page.tasks).filter((task) => task.status === "open"),
+    [data],
+  );
   useNotifications(open);
   const arrived = useArrivals(open, { partCount: data?.pages.length ?? 0, isWhole: !hasNextPage });
   const announced = useMemo(() => arrived.map((task) => words.card.announce(task.title)), [arrived]);
@@ -40,10 +53,12 @@ export function Frame({ children }: { readonly children: ReactNode }) {
     document.title = count === 0 ? words.product : `(${shownCount}) ${words.product}`;
   }, [count, shownCount]);
 
+  useEffect(() => listenToSessions(() => void client.invalidateQueries()), [client]);
+
+  const isOut = isSignedOut(me.error);
+  const isStranger = me.data === undefined && isOut;
   // Who was signed in keeps what the page shows, and what was typed into it.
-  const isStranger =
-    me.data === undefined && me.error instanceof Refused && me.error.problem.code === "unauthenticated";
-  if (isStranger) return <Redirect to="/login" replace />;
+  if (isStranger) return <ToSignIn />;
   return (
     <>
       <a className="skip" href="#page">
@@ -68,17 +83,17 @@ export function Frame({ children }: { readonly children: ReactNode }) {
         {me.data !== undefined && (
           <div className="who">
             <Link href="/admin/account" title={`${words.account}, ${me.data.role}`}>
-              {me.data.name}
+              <ExactLine text={me.data.name} />
             </Link>
             <button type="button" className="quiet" onClick={() => signOut.mutate(me.data.tokenId)}>
               {words.signOut}
             </button>
+            <Refusal error={signOut.error} />
           </div>
         )}
       </header>
       <Announce texts={announced} />
-      <Banner live={live} isNewVersion={isNewVersion} />
-      <Refusal error={signOut.error} />
+      <Banner live={isOut ? "signed_out" : live} isNewVersion={isNewVersion} />
       <main id="page" tabIndex={-1}>
         {children}
       </main>

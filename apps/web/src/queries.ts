@@ -1,5 +1,7 @@
-import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
-import { api, ask, Refused } from "./api.ts";
+import { type QueryClient, useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
+import { api, ask, NoAnswer, Refused } from "./api.ts";
+import { dropGoal } from "./parts/goal.ts";
+import { belongTo } from "./whose.ts";
 
 /*
  * What the pages read, by keys that begin with the noun: what the stream says of a run or a task finds them all
@@ -8,7 +10,15 @@ import { api, ask, Refused } from "./api.ts";
 
 /** Who is signed in, and what they may. */
 export function useMe() {
-  return useQuery({ queryKey: ["me"], queryFn: () => ask(api.me.$get()), staleTime: 300_000 });
+  return useQuery({
+    queryKey: ["me"],
+    queryFn: async () => {
+      const me = await ask(api.me.$get());
+      belongTo({ userId: me.id, tokenId: me.tokenId });
+      return me;
+    },
+    staleTime: 300_000,
+  });
 }
 
 export const taskStatuses = ["open", "done", "dismissed", "expired", "canceled"] as const;
@@ -31,23 +41,64 @@ export function useOpenTasks() {
   return useTasks("open");
 }
 
-/** One task; a card with what it stands for. */
-export function useTask(id: string) {
-  return useQuery({ queryKey: ["tasks", id], queryFn: () => ask(api.tasks[":id"].$get({ param: { id } })) });
+const taskQuery = (id: string) => ({
+  queryKey: ["tasks", id],
+  queryFn: () => ask(api.tasks[":id"].$get({ param: { id } })),
+});
+
+/** One task; a card with what it stands for. It is read only where `isMeant`. */
+export function useTask(id: string, isMeant = true) {
+  return useQuery({ ...taskQuery(id), enabled: isMeant });
 }
 
-/** Afterwards the browser has no session, and shows where to sign in. A session that is over already is none. */
+type TaskPages = ReturnType<typeof useTasks>["data"];
+
+/**
+ * Afterwards a task that was decided on, and the runs that are shown, stand as the server has them. A list of many pages
+ * is not read for one of its cards: that comes with the news of the change.
+ */
+export async function readTaskAnew(client: QueryClient, id: string, error: Error | null): Promise<void> {
+  const readTask = async (): Promise<void> => {
+    try {
+      const task = await client.fetchQuery({ ...taskQuery(id), staleTime: 0, retry: false });
+      client.setQueriesData<TaskPages>(
+        { predicate: ({ queryKey: [noun, of] }) => noun === "tasks" && typeof of === "object" },
+        (data) =>
+          data && {
+            ...data,
+            pages: data.pages.map((page) => ({
+              ...page,
+              tasks: page.tasks.map((one) => (one.id === id ? task : one)),
+            })),
+          },
+      );
+    } catch {
+      void client.invalidateQueries({ queryKey: ["tasks"] });
+    }
+  };
+  const reading = Promise.all([readTask(), client.invalidateQueries({ queryKey: ["runs"] })]);
+  // Where nobody answers, nobody is waited for.
+  if (!(error instanceof NoAnswer)) await reading;
+}
+
+/** Afterwards the browser has no session, and shows where to sign in; so does one whose session had ended already. */
 export function useSignOut() {
+  const leave = (): void => {
+    dropGoal();
+    location.assign("/login");
+  };
   return useMutation({
-    mutationFn: async (tokenId: string) => {
-      try {
-        await ask(api.tokens[":id"].$delete({ param: { id: tokenId } }));
-      } catch (error) {
-        if (!(error instanceof Refused && error.problem.code === "unauthenticated")) throw error;
-      }
+    mutationFn: (tokenId: string) => ask(api.tokens[":id"].$delete({ param: { id: tokenId } })),
+    onSuccess: leave,
+    onError: (error) => {
+      if (isSignedOut(error)) leave();
     },
-    onSuccess: () => location.assign("/login"),
   });
+}
+
+/** True of the refusal of who is not signed in. */
+export function isSignedOut(error: Error | null): boolean {
+  return error instanceof Refused && error.problem.code === "unauthenticated";
 }
 
 export type RunStatus = NonNullable<Parameters<typeof api.runs.$get>[0]["query"]["status"]>;
@@ -104,7 +155,13 @@ export function useTools() {
 
 /** The agents there are. */
 export function useDefinitions() {
-  return useQuery({ queryKey: ["definitions"], queryFn: () => ask(api.definitions.$get({ query: {} })) });
+  return useQuery({
+    queryKey: ["definitions"],
+    queryFn: async () => {
+      const pages = await readAll((query) => ask(api.definitions.$get({ query })));
+      return { definitions: pages.flatMap((page) => page.definitions) };
+    },
+  });
 }
 
 /** The people of the workspace, by name: for whoever has to name one. */
@@ -113,11 +170,20 @@ export function usePeople() {
 }
 
 async function readPeople(): Promise<{ readonly id: string; readonly name: string }[]> {
-  const people: { readonly id: string; readonly name: string }[] = [];
+  const pages = await readAll((query) => ask(api.people.$get({ query })));
+  const people = pages.flatMap((page) => page.people);
+  return people.toSorted((one, other) => one.name.localeCompare(other.name));
+}
+
+/** All pages of a list, for what is looked through as a whole. */
+export async function readAll<P extends { readonly nextCursor: string | null }>(
+  read: (query: { readonly limit: number; readonly cursor?: string }) => Promise<P>,
+): Promise<P[]> {
+  const pages: P[] = [];
   for (let cursor: string | undefined; ;) {
-    const page = await ask(api.people.$get({ query: { limit: 200, ...(cursor === undefined ? {} : { cursor }) } }));
-    people.push(...page.people);
-    if (page.nextCursor === null) return people.toSorted((one, other) => one.name.localeCompare(other.name));
+    const page = await read({ limit: 200, ...(cursor === undefined ? {} : { cursor }) });
+    pages.push(page);
+    if (page.nextCursor === null) return pages;
     cursor = page.nextCursor;
   }
 }

@@ -27,7 +27,16 @@ export const words = {
     with: "This link signs you in on this browser, once.",
     without: "Open the link that `npm start` printed, or print a new one:",
     command: "./countersign login",
-    failed: "The link does not work.",
+    failed: "Signing in failed. Try again.",
+    refusals: [
+      ["provider_said_no", "The provider did not sign you in."],
+      ["not_begun_here", "This is not the answer to a sign-in that this browser began. Begin anew."],
+      ["too_late", "This sign-in was finished before, or took longer than 10 minutes. Begin anew."],
+      ["no_account", "No enabled account here is yours. Ask an administrator to make one with your e-mail address."],
+      ["several_accounts", "More than one account has your e-mail address. Ask an administrator."],
+      ["no_identity", "The provider's word of who you are does not hold. Ask an administrator."],
+      ["provider_unavailable", "Signing in through the provider does not work now. Try again."],
+    ],
   },
   tasks: {
     titles: {

@@ -19,7 +19,7 @@ test("hostile texts of agents, tools and people are text in every place that sho
   await sql`update definitions set name = ${hostile} where id = ${world.definitionId}`;
   const runId = await givenRun(sql, world, { title: hostile, input: JSON.stringify(hostile) });
   const hold = await claimRun(sql, runId);
-  const question = aQuestionCall({ options: [hostile, "the other"] });
+  const question = aQuestionCall({ options: [hostile, "the other"], timeoutMs: 3_600_000, defaultAnswer: hostile });
   if (question.next.kind !== "question") throw new Error("the call asks no question");
   const asked = {
     ...question,
@@ -83,7 +83,8 @@ test("hostile texts of agents, tools and people are text in every place that sho
   await expectClean(page);
 
   const admin = await stage.signIn("admin");
-  for (const section of ["definitions", "rules", "people", "audit"]) {
+  await sql`update users set name = ${`\u202E\u200B${hostile}`}, email = 'a\u202E\u200B@example.test' where id = ${world.admin}`;
+  for (const section of ["definitions", "rules", "people", "audit", "account", "kill"]) {
     await admin.goto(`${stage.url}/admin/${section}`);
     await admin.getByRole("heading", { level: 1 }).waitFor();
     await admin.getByText("Loading…").first().waitFor({ state: "detached" });

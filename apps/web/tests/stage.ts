@@ -210,6 +210,14 @@ export async function expectClean(page: Page): Promise<void> {
     links: [...document.querySelectorAll("main a[href]")].filter(
       (link) => !/^(?:https?:|mailto:|blob:)/.test((link as HTMLAnchorElement).href),
     ).length,
+    // What is typed into is shown as it is; everything else is made visible.
+    raw: [...document.querySelectorAll("body *:not(textarea, script, style)")].flatMap((element) => {
+      const own = [...element.childNodes]
+        .filter((node) => node.nodeType === Node.TEXT_NODE)
+        .map((node) => node.textContent);
+      const aloud = ["aria-label", "title"].map((name) => element.getAttribute(name));
+      return [...own, ...aloud].filter((text) => /[\u202E\u200B\u001B]/.test(text ?? ""));
+    }),
   }));
-  expect(found).toEqual({ isHacked: false, images: 0, links: 0 });
+  expect(found).toEqual({ isHacked: false, images: 0, links: 0, raw: [] });
 }

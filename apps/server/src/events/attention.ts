@@ -31,7 +31,7 @@ const mostKept = 50;
  */
 export function payAttention(
   events: Events,
-  of: Pick<Watcher, "workspaceId" | "runId" | "tokenId">,
+  of: Pick<Watcher, "workspaceId" | "runId" | "tokenId" | "standing">,
   onStalled: () => void,
 ): Attention {
   const { wake, sleep } = createWakeUp();

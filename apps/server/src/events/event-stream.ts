@@ -28,6 +28,11 @@ export function writePing(id?: string): string {
   return id === undefined ? ": ping\n\n" : `: ping\nid: ${id}\n\n`;
 }
 
+/** A sign of life that a browser's page sees, too: of a connection that only looks alive it hears none. */
+export function writeAlive(id: string): string {
+  return `: ping\nevent: alive\nid: ${id}\ndata: {}\n\n`;
+}
+
 /**
  * A response body from texts that are made when the reader has room for them, so that a slow reader costs no memory. When
  * the reader leaves, `leave` is called and the texts are not asked for again. Where making one fails, `onFailure` is told

@@ -3,7 +3,7 @@ import type { Sql } from "@countersign/db/connect.ts";
 import { singly } from "@countersign/engine/singly.ts";
 import type { Logger } from "pino";
 import { type Changes, readChanges, readSnapshot } from "./read-changes.ts";
-import { readDeadTokens } from "./read-dead-tokens.ts";
+import { readStandings } from "./read-standings.ts";
 
 /** Somebody who looks at a workspace, or at one run of it. */
 export interface Watcher {
@@ -11,6 +11,8 @@ export interface Watcher {
   /** Undefined for who looks at all of it. */
   readonly runId: string | undefined;
   readonly tokenId: string;
+  /** How its token stood when it came, as `standingOf` says it; where it stands otherwise, a workspace's watcher is told. */
+  readonly standing?: string | undefined;
   /** Something changed that the watcher may look at. Called once for each look that found something, and never waits. */
   onChanges(changes: Changes): void;
   /** Time for a sign of life; `snapshot` is as of when everything was told. */
@@ -47,6 +49,9 @@ export interface EventsOptions {
   readonly mostOfOneToken?: number;
 }
 
+/** How long a token may have counted for something else before its watchers hear of it. */
+const mostStaleMs = 2_000;
+
 /** Between two looks: a busy system has news all the time. */
 const betweenLooksMs = 40;
 
@@ -56,6 +61,7 @@ const betweenLooksMs = 40;
  */
 export function createEvents(options: EventsOptions): Events {
   const { sql, log, pollMs = 1_000, pingMs = 15_000, mostWatchers = 4_000, mostOfOneToken = 1_000 } = options;
+  const checkMs = Math.min(pingMs, mostStaleMs);
   const watchers = new Set<Watcher>();
   /** Those that are on their way in. */
   let coming = 0;
@@ -70,7 +76,9 @@ export function createEvents(options: EventsOptions): Events {
     // The snapshot stays, so the next look finds what this one did not.
     log.warn({ code: codeOf(error) }, "looking for changes failed; the next look comes by itself");
   });
-  const check = singly(endTheDead, () => undefined);
+  const check = singly(lookAtTokens, () => undefined);
+  /** Of watchers that were told that their token stands otherwise than when they came: how. */
+  const told = new WeakMap<Watcher, string>();
 
   async function lookForChanges(): Promise<void> {
     const early = lookedAt + betweenLooksMs - performance.now();
@@ -108,22 +116,33 @@ export function createEvents(options: EventsOptions): Events {
     }
   }
 
-  /** A token that was revoked or has expired ends its streams as it would refuse a request. */
-  async function endTheDead(): Promise<void> {
-    const dead = await readDeadTokens(sql, [...new Set(Array.from(watchers, ({ tokenId }) => tokenId))]);
-    for (const watcher of watchers) if (dead.has(watcher.tokenId)) watcher.onEnd();
+  /**
+   * A token that was revoked or has expired ends its streams as it would refuse a request; who may do more or less than
+   * before is told to read everything again.
+   */
+  async function lookAtTokens(): Promise<void> {
+    const asked = [...watchers];
+    const standings = await readStandings(sql, [...new Set(asked.map(({ tokenId }) => tokenId))]);
+    for (const watcher of asked) {
+      const standing = standings.get(watcher.tokenId);
+      if (standing === undefined) watcher.onEnd();
+      else if (snapshot !== undefined && watcher.runId === undefined && watcher.standing !== undefined) {
+        if (standing === (told.get(watcher) ?? watcher.standing)) continue;
+        told.set(watcher, standing);
+        watcher.onChanges({ snapshot, runs: [], tasks: [], policies: [], isTooMuch: true });
+      }
+    }
   }
 
   function ping(): void {
     if (snapshot === undefined) return;
     for (const watcher of watchers) watcher.onPing(snapshot);
-    check.ask();
   }
 
   async function readFirst(): Promise<string> {
     try {
       snapshot = await readSnapshot(sql);
-      timers = [setInterval(hear, pollMs), setInterval(ping, pingMs)];
+      timers = [setInterval(hear, pollMs), setInterval(ping, pingMs), setInterval(check.ask, checkMs)];
       for (const timer of timers) timer.unref();
       return snapshot;
     } finally {

@@ -1,6 +1,6 @@
 import type { Sql } from "@countersign/db/connect.ts";
 import type { Attention } from "./attention.ts";
-import { opening, writeEvent, writePing } from "./event-stream.ts";
+import { opening, writeAlive, writeEvent, writePing } from "./event-stream.ts";
 import { type Changes, readChanges } from "./read-changes.ts";
 import { isSnapshot } from "./snapshot.ts";
 
@@ -15,7 +15,8 @@ export interface WorkspaceChanges {
 /**
  * What changes in a workspace as events. `changes` names runs, tasks and scopes to be looked at again, and its id is the
  * snapshot that saw all of it, so a reader that comes back with it gets exactly what committed since, in whatever order.
- * `ready` says from when a reader without an id is told; `resync` that more changed than is told one by one.
+ * `ready` says from when a reader without an id is told; `resync` that more changed than is told one by one, or
+ * that the reader may do more or less than before. `alive` comes every so often, for readers that see no comments.
  */
 export async function* streamWorkspace(
   sql: Sql,
@@ -35,7 +36,7 @@ export async function* streamWorkspace(
       const { changes, ping, hasEnded } = await attention.next();
       if (hasEnded) return;
       const texts = changes.flatMap((found) => writeChanges(found, workspaceId, found.snapshot) ?? []);
-      if (ping !== undefined) texts.push(writePing(ping));
+      if (ping !== undefined) texts.push(writeAlive(ping));
       if (texts.length > 0) yield texts.join("");
     }
   } finally {

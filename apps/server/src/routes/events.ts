@@ -5,6 +5,7 @@ import type { AppEnv, ServerDependencies } from "../context.ts";
 import { type Attention, payAttention } from "../events/attention.ts";
 import { eventStreamHeaders, streamTexts } from "../events/event-stream.ts";
 import type { Events } from "../events/events.ts";
+import { standingOf } from "../events/read-standings.ts";
 import { type RunNews, streamRun } from "../events/run-stream.ts";
 import { shareReads } from "../events/share-reads.ts";
 import { streamWorkspace } from "../events/workspace-stream.ts";
@@ -57,7 +58,7 @@ const ofWorkspace = createRoute({
         .openapi({ description: "Of the last event received; what committed since is told once" }),
     }),
   },
-  responses: eventStream("Events `ready`, `changes` and `resync`; see the documentation of streams"),
+  responses: eventStream("Events `ready`, `changes`, `alive` and `resync`; see the documentation of streams"),
 });
 
 /** Streams of events, for whoever may read the workspace. */
@@ -72,13 +73,18 @@ export function createEventRoutes({
 
   function attend(c: Context<AppEnv>, runId: string | undefined): Attention {
     if (closing.aborted) throw new Problem("not_ready", "The server is stopping. Connect again in a moment.");
-    const { workspaceId, tokenId } = c.get("actor");
+    const actor = c.get("actor");
+    const { workspaceId, tokenId } = actor;
     if (events.isFull(tokenId)) {
       throw new Problem("busy", "This server has as many open streams as it takes. Close some, or try again later.", {
         retryAfterSeconds: 10,
       });
     }
-    return payAttention(events, { workspaceId, tokenId, runId }, () => c.env?.outgoing?.destroy());
+    return payAttention(
+      events,
+      { workspaceId, tokenId, runId, standing: actor.via === undefined ? standingOf(actor) : undefined },
+      () => c.env?.outgoing?.destroy(),
+    );
   }
 
   function stream(c: Context<AppEnv>, attention: Attention, texts: AsyncGenerator<string, void>) {

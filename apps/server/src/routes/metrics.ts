@@ -19,8 +19,11 @@ const metricsRoute = createRoute({
 });
 
 /** Figures about the service. Without a token only a program on this machine that asks directly gets them. */
-export function createMetricsRoutes(deps: Pick<ServerDependencies, "sql" | "publicUrl">, metrics: Metrics) {
-  const withToken = authenticate(deps);
+export function createMetricsRoutes(
+  { sql, publicUrl }: Pick<ServerDependencies, "sql" | "publicUrl">,
+  metrics: Metrics,
+) {
+  const withToken = authenticate(sql, publicUrl);
   const app = new OpenAPIHono<AppEnv>();
   app.use("/metrics", async (c, next) => {
     if (isFromHere(c)) return await next();

@@ -1,13 +1,13 @@
 import { transaction } from "@countersign/db/transaction.ts";
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
-import { requireSelfOrAdmin, wayOf } from "../auth.ts";
+import { hashToken, requireSelfOrAdmin, wayOf } from "../auth.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
 import { transactOnce } from "../idempotency.ts";
 import { findUser } from "../people.ts";
 import { invalidField, Problem } from "../problem.ts";
 import { appendAudit } from "../queries/audit.ts";
-import { setSessionCookie } from "../session-cookie.ts";
-import { createLoginLink, useLoginLink } from "../sessions.ts";
+import { readSessionCookie, setSessionCookie } from "../session-cookie.ts";
+import { createLoginLink, endSessionBefore, useLoginLink } from "../sessions.ts";
 import { answers, idempotencyHeaders, jsonBody, moment, uuid } from "../shapes/common.ts";
 
 const createLink = createRoute({
@@ -51,7 +51,7 @@ const waysIn = createRoute({
 const signIn = createRoute({
   method: "post",
   path: "/session",
-  summary: "Use a login link: afterwards the browser holds a session in its cookie",
+  summary: "Use a login link: afterwards the browser holds a session in its cookie, and the one it had has ended",
   security: [],
   request: { body: jsonBody(z.strictObject({ code: z.string().min(1).max(200) })) },
   responses: answers("Signed in", z.object({ userId: z.string() }).openapi("SignedIn")),
@@ -103,10 +103,12 @@ export function createSessionRoutes(deps: ServerDependencies) {
     .openapi(waysIn, (c) => c.json({ provider: deps.oidc === undefined ? null : new URL(deps.oidc.issuer).host }, 200))
     .openapi(signIn, async (c) => {
       const userAgent = c.req.header("user-agent");
+      const before = readSessionCookie(c, publicUrl);
       const session = await transaction(sql, async (tx) => {
         const made = await useLoginLink(tx, c.req.valid("json").code, userAgent);
         const way = `login link over web, session:${made.id}`;
         await appendAudit(tx, made, "session.started", made.id, { user: made.userId, way });
+        await endSessionBefore(tx, before === undefined ? undefined : hashToken(before), made);
         return made;
       });
       setSessionCookie(c, session.token, publicUrl);

@@ -17,12 +17,14 @@ interface Current {
 
 /** A definition as JSON: first what would change, then the version. On an older version than the current it is refused. */
 export function DefinitionDialog({
-  current,
+  current: given,
   onClose,
 }: {
   readonly current: Current | undefined;
   readonly onClose: () => void;
 }) {
+  // As it was opened: the text stands on that version, whatever is read of others meanwhile.
+  const [current] = useState(given);
   const [text, setText] = useState(() => JSON.stringify(current?.spec ?? blank, undefined, 2));
   const spec = parseObject(text);
   const send = async (dryRun: "true" | "false") => {

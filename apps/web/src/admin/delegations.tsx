@@ -7,6 +7,7 @@ import { Time, useNow } from "../parts/time.tsx";
 import { useAct } from "../parts/use-act.ts";
 import { RowActs } from "../parts/row-acts.tsx";
 import { Refusal } from "../parts/states.tsx";
+import { readAll } from "../queries.ts";
 import { words } from "../words.ts";
 
 const names = words.admin.account;
@@ -25,12 +26,12 @@ export function Delegations({
   const now = useNow(60_000);
   const { data } = useQuery({
     queryKey: ["delegations"],
-    queryFn: () => ask(api.delegations.$get({ query: { limit: 200 } })),
+    queryFn: () => readAll((query) => ask(api.delegations.$get({ query }))),
   });
   const revoke = useAct("delegations", (id: string) => ask(api.delegations[":id"].$delete({ param: { id } })));
-  const standing = data?.delegations.filter(
-    ({ revokedAt, expiresAt }) => revokedAt === null && new Date(expiresAt).getTime() > now,
-  );
+  const standing = data
+    ?.flatMap((page) => page.delegations)
+    .filter(({ revokedAt, expiresAt }) => revokedAt === null && new Date(expiresAt).getTime() > now);
   return (
     <section className="admin-part">
       <div className="page-head">

@@ -3,6 +3,7 @@ import { api, ask } from "../api.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { useDefinitions, useMe } from "../queries.ts";
 import { Refusal } from "../parts/states.tsx";
+import { ExactLine } from "../parts/exact-text.tsx";
 import { words } from "../words.ts";
 import { ChoiceField, Form, TextField } from "../parts/fields.tsx";
 import { Section } from "./section.tsx";
@@ -84,7 +85,11 @@ export function Kill() {
                   onSubmit={() => kill.mutate(undefined)}
                   onCancel={() => setAsking(false)}
                 >
-                  <p>{names.confirm([names.scopes[scope], agents[which] ?? which].filter(Boolean).join(": "))}</p>
+                  <p>
+                    <ExactLine
+                      text={names.confirm([names.scopes[scope], agents[which] ?? which].filter(Boolean).join(": "))}
+                    />
+                  </p>
                 </Form>
               </Dialog>
             )}

@@ -4,6 +4,8 @@ import { api, ask } from "../api.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { ExactLine } from "../parts/exact-text.tsx";
 import { Refusal } from "../parts/states.tsx";
+import { readAll, useMe } from "../queries.ts";
+import { visibleText } from "../parts/visible.ts";
 import { words } from "../words.ts";
 import { ChoiceField, Form, TextField } from "../parts/fields.tsx";
 import { Section } from "./section.tsx";
@@ -17,7 +19,14 @@ type Role = keyof typeof roles;
 
 /** The accounts of people and programs, and what they sign in with. */
 export function People() {
-  const query = useQuery({ queryKey: ["users"], queryFn: () => ask(api.users.$get({ query: {} })) });
+  const query = useQuery({
+    queryKey: ["users"],
+    queryFn: async () => {
+      const pages = await readAll((asked) => ask(api.users.$get({ query: asked })));
+      return { users: pages.flatMap((page) => page.users) };
+    },
+  });
+  const me = useMe();
   const [isMaking, setMaking] = useState(false);
   const [link, setLink] = useState<string>();
   const change = useAct("users", ({ id, ...json }: { id: string; role?: Role; isDisabled?: boolean }) =>
@@ -55,13 +64,15 @@ export function People() {
                     <td>
                       <ExactLine text={user.name} /> {user.isService && <span className="fine">{names.isService}</span>}
                     </td>
-                    <td className="fine">{user.email ?? ""}</td>
+                    <td className="fine">
+                      <ExactLine text={user.email ?? ""} />
+                    </td>
                     <td>
-                      <RoleField
-                        key={user.role}
-                        of={user}
+                      <RolePicker
+                        user={user}
+                        isSelf={user.id === me.data?.id}
                         isBusy={change.isPending}
-                        onChange={(role) => change.mutate({ id: user.id, role })}
+                        onPick={(role) => change.mutate({ id: user.id, role })}
                       />
                     </td>
                     <RowActs>
@@ -90,32 +101,41 @@ export function People() {
   );
 }
 
-/** A role is chosen, and then given: the arrow keys alone give nobody anything. */
-function RoleField({
-  of: { name, role: current },
-  isBusy,
-  onChange,
-}: {
-  readonly of: { readonly name: string; readonly role: Role };
+interface PickerProps {
+  readonly user: { readonly id: string; readonly name: string; readonly role: Role };
+  readonly isSelf: boolean;
   readonly isBusy: boolean;
-  readonly onChange: (role: Role) => void;
-}) {
-  const [role, setRole] = useState(current);
+  readonly onPick: (role: Role) => void;
+}
+
+/** Another role is chosen first and given by a button: a list changes with every arrow key. One's own says what one gives up. */
+function RolePicker({ user, isSelf, isBusy, onPick }: PickerProps) {
+  const [{ of, chosen }, setChosen] = useState({ of: user.role, chosen: user.role });
+  if (of !== user.role) setChosen({ of: user.role, chosen: user.role });
   return (
-    <span className="role-field">
+    <span className="row-acts">
       <select
-        aria-label={`${names.role}: ${name}`}
-        value={role}
-        onChange={(event) => setRole(event.target.value as Role)}
+        aria-label={`${names.role}: ${visibleText(user.name)}`}
+        value={chosen}
+        onChange={(event) => setChosen({ of: user.role, chosen: event.target.value as Role })}
       >
-        {Object.keys(roles).map((one) => (
-          <option key={one}>{one}</option>
+        {Object.keys(roles).map((role) => (
+          <option key={role}>{role}</option>
         ))}
       </select>
-      {role !== current && (
-        <button type="button" disabled={isBusy} onClick={() => onChange(role)}>
-          {names.makeRole(role)}
-        </button>
+      {chosen !== user.role && (
+        <>
+          <button type="button" className={isSelf ? "danger" : ""} disabled={isBusy} onClick={() => onPick(chosen)}>
+            {isSelf ? names.giveUp(user.role, chosen) : names.makeRole(chosen)}
+            <span className="unseen">
+              {", "}
+              <ExactLine text={user.name} />
+            </span>
+          </button>
+          <button type="button" className="quiet" onClick={() => setChosen({ of: user.role, chosen: user.role })}>
+            {words.card.cancel}
+          </button>
+        </>
       )}
     </span>
   );

@@ -26,7 +26,8 @@ export function Rules() {
   const me = useMe();
   const mayChange = me.data?.mayDecide === true && (definitionId !== "" || me.data.role === "admin");
   const agents = Object.fromEntries((definitions.data?.definitions ?? []).map(({ id, name }) => [id, name]));
-  const [isDialing, setDialing] = useState(false);
+  /** The scope whose dial is being set. */
+  const [dialed, setDialed] = useState<string>();
 
   return (
     <>
@@ -69,25 +70,25 @@ export function Rules() {
                 </div>
               </dl>
               {mayChange && (
-                <button type="button" onClick={() => setDialing(true)}>
+                <button type="button" onClick={() => setDialed(definitionId)}>
                   {names.change}
                   <span className="unseen"> {names.dialTitle}</span>
                 </button>
               )}
             </div>
-            {isDialing && <DialDialog scope={scope} layer={layer} onClose={() => setDialing(false)} />}
+            {dialed === definitionId && <DialDialog scope={scope} layer={layer} onClose={() => setDialed(undefined)} />}
             <section className="admin-part">
               <h2>{names.tools}</h2>
-              <ToolModes scope={scope} />
+              <ToolModes key={definitionId} scope={scope} />
             </section>
-            <StoredRules scope={scope} rules={layer.rules} mayChange={mayChange} />
+            <StoredRules key={definitionId} scope={scope} rules={layer.rules} mayChange={mayChange} />
           </>
         )}
       </Section>
       {query.data !== undefined && (
         <>
-          <Explain scope={scope} />
-          <Simulate scope={scope} />
+          <Explain key={`explain ${definitionId}`} scope={scope} />
+          <Simulate key={`simulate ${definitionId}`} scope={scope} />
         </>
       )}
     </>

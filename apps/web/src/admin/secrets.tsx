@@ -4,6 +4,8 @@ import { api, ask } from "../api.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Empty } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
+import { readAll } from "../queries.ts";
+import { ExactLine } from "../parts/exact-text.tsx";
 import { words } from "../words.ts";
 import { Form, TextField } from "../parts/fields.tsx";
 import { Section } from "./section.tsx";
@@ -14,7 +16,13 @@ const names = words.admin.secrets;
 
 /** Secrets by name: set, set anew and taken away; their values are never here. */
 export function Secrets() {
-  const query = useQuery({ queryKey: ["secrets"], queryFn: () => ask(api.secrets.$get({ query: {} })) });
+  const query = useQuery({
+    queryKey: ["secrets"],
+    queryFn: async () => {
+      const pages = await readAll((asked) => ask(api.secrets.$get({ query: asked })));
+      return { secrets: pages.flatMap((page) => page.secrets) };
+    },
+  });
   const [setting, setSetting] = useState<{ readonly name: string; readonly capability: string }>();
   const [removing, setRemoving] = useState<string>();
   return (
@@ -35,9 +43,13 @@ export function Secrets() {
             <tbody>
               {secrets.map(({ id, name, capability, version, setAt }) => (
                 <tr key={id}>
-                  <td>{name}</td>
                   <td>
-                    <code>{capability}</code>
+                    <ExactLine text={name} />
+                  </td>
+                  <td>
+                    <code>
+                      <ExactLine text={capability} />
+                    </code>
                   </td>
                   <td>
                     v{version}, {names.at} <Time at={setAt} />
@@ -106,7 +118,9 @@ function RemoveDialog({ name, onClose }: { readonly name: string; readonly onClo
         onSubmit={() => remove.mutate(undefined)}
         onCancel={onClose}
       >
-        <p>{names.removeLead(name)}</p>
+        <p>
+          <ExactLine text={names.removeLead(name)} />
+        </p>
       </Form>
     </Dialog>
   );

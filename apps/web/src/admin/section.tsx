@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { Refused } from "../api.ts";
+import { ExactLine } from "../parts/exact-text.tsx";
 import { Failure, Waiting } from "../parts/states.tsx";
 import { words } from "../words.ts";
 
@@ -27,18 +28,18 @@ export function Section<T>({ title, lead, action, choice, query, children }: Pro
     <section className="admin-section">
       <div className="page-head">
         <h1>{title}</h1>
-        {data !== undefined && action}
+        {data !== undefined && !isNotYours && action}
       </div>
       <p className="lead">{lead}</p>
       {!isNotYours && choice}
-      {data !== undefined ? (
+      {isNotYours ? (
+        <p className="state">
+          {words.admin.notYours} <ExactLine text={error.message} />
+        </p>
+      ) : data !== undefined ? (
         children(data)
       ) : error === null ? (
         <Waiting />
-      ) : isNotYours ? (
-        <p className="state">
-          {words.admin.notYours} {error.message}
-        </p>
       ) : (
         <Failure error={error} onRetry={() => void query.refetch()} />
       )}

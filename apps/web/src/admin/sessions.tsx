@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { api, ask } from "../api.ts";
 import { ExactLine } from "../parts/exact-text.tsx";
+import { readAll } from "../queries.ts";
 import { Failure, Refusal, Waiting } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { useAct } from "../parts/use-act.ts";
@@ -14,12 +15,12 @@ const names = words.admin.account;
 export function Sessions({ userId, tokenId }: { readonly userId: string; readonly tokenId: string }) {
   const { data, error, refetch } = useQuery({
     queryKey: ["tokens", userId],
-    queryFn: () => readLive(userId),
+    queryFn: () => readAll((asked) => ask(api.tokens.$get({ query: { user: userId, standing: "live", ...asked } }))),
   });
   const end = useAct("tokens", async (ids: readonly string[]) => {
     for (const id of ids) await ask(api.tokens[":id"].$delete({ param: { id } }));
   });
-  const tokens = data ?? [];
+  const tokens = data?.flatMap((page) => page.tokens) ?? [];
   const others = tokens.filter((token) => token.kind === "session" && token.id !== tokenId).map((token) => token.id);
   return (
     <section className="admin-part">
@@ -65,7 +66,10 @@ export function Sessions({ userId, tokenId }: { readonly userId: string; readonl
                       onClick={() => end.mutate([token.id])}
                     >
                       {names.end}
-                      <span className="unseen"> {token.label}</span>
+                      <span className="unseen">
+                        {" "}
+                        <ExactLine text={token.label} />
+                      </span>
                     </button>
                   )}
                 </RowActs>
@@ -76,21 +80,4 @@ export function Sessions({ userId, tokenId }: { readonly userId: string; readonl
       )}
     </section>
   );
-}
-
-async function readLive(user: string) {
-  const read = (cursor: string | undefined) =>
-    ask(
-      api.tokens.$get({
-        query: { user, standing: "live", limit: 200, ...(cursor === undefined ? {} : { cursor }) },
-      }),
-    );
-  const first = await read(undefined);
-  const tokens = [...first.tokens];
-  for (let { nextCursor } = first; nextCursor !== null;) {
-    const page = await read(nextCursor);
-    tokens.push(...page.tokens);
-    ({ nextCursor } = page);
-  }
-  return tokens;
 }

@@ -67,7 +67,10 @@ export function StoredRules({
                   {!rule.isRemembered && (
                     <button type="button" onClick={() => setWriting(rule)}>
                       {names.change}
-                      <span className="unseen"> {targetText(rule)}</span>
+                      <span className="unseen">
+                        {" "}
+                        <ExactLine text={targetText(rule)} />
+                      </span>
                     </button>
                   )}
                   <button
@@ -77,7 +80,10 @@ export function StoredRules({
                     onClick={() => revoke.mutate(rule)}
                   >
                     {names.revoke}
-                    <span className="unseen"> {targetText(rule)}</span>
+                    <span className="unseen">
+                      {" "}
+                      <ExactLine text={targetText(rule)} />
+                    </span>
                   </button>
                 </RowActs>
               )}

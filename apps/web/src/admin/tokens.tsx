@@ -5,6 +5,7 @@ import { Dialog } from "../parts/dialog.tsx";
 import { ExactLine } from "../parts/exact-text.tsx";
 import { Time } from "../parts/time.tsx";
 import { Refusal } from "../parts/states.tsx";
+import { readAll } from "../queries.ts";
 import { words } from "../words.ts";
 import { ChoiceField, Form, TextField } from "../parts/fields.tsx";
 import { RowActs } from "../parts/row-acts.tsx";
@@ -21,10 +22,13 @@ interface Person {
 
 /** What people and programs authenticate with; a value is shown once, when it is made. */
 export function Tokens({ users }: { readonly users: readonly Person[] }) {
-  const query = useQuery({ queryKey: ["tokens"], queryFn: () => ask(api.tokens.$get({ query: {} })) });
+  const query = useQuery({
+    queryKey: ["tokens"],
+    queryFn: () => readAll((asked) => ask(api.tokens.$get({ query: asked }))),
+  });
   const [isMaking, setMaking] = useState(false);
   const revoke = useAct("tokens", (id: string) => ask(api.tokens[":id"].$delete({ param: { id } })));
-  const tokens = query.data?.tokens.filter((token) => token.revokedAt === null) ?? [];
+  const tokens = query.data?.flatMap((page) => page.tokens).filter(({ revokedAt }) => revokedAt === null) ?? [];
   return (
     <section className="admin-part">
       <div className="page-head">
@@ -60,7 +64,10 @@ export function Tokens({ users }: { readonly users: readonly Person[] }) {
               <RowActs>
                 <button type="button" className="danger" onClick={() => revoke.mutate(token.id)}>
                   {names.revoke}
-                  <span className="unseen"> {token.label}</span>
+                  <span className="unseen">
+                    {" "}
+                    <ExactLine text={token.label} />
+                  </span>
                 </button>
               </RowActs>
             </tr>

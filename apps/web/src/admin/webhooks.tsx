@@ -5,6 +5,7 @@ import { Dialog } from "../parts/dialog.tsx";
 import { ExactLine } from "../parts/exact-text.tsx";
 import { Empty, Refusal } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
+import { readAll } from "../queries.ts";
 import { words } from "../words.ts";
 import { Form, TextField } from "../parts/fields.tsx";
 import { Section } from "./section.tsx";
@@ -16,7 +17,13 @@ const names = words.admin.webhooks;
 
 /** Who is told of what, and what became of each telling. */
 export function Webhooks() {
-  const query = useQuery({ queryKey: ["webhooks"], queryFn: () => ask(api.webhooks.$get({ query: {} })) });
+  const query = useQuery({
+    queryKey: ["webhooks"],
+    queryFn: async () => {
+      const pages = await readAll((asked) => ask(api.webhooks.$get({ query: asked })));
+      return { webhooks: pages.flatMap((page) => page.webhooks) };
+    },
+  });
   const [isMaking, setMaking] = useState(false);
   const [shown, setShown] = useState<string>();
   const remove = useAct("webhooks", (id: string) => ask(api.webhooks[":id"].$delete({ param: { id } })));

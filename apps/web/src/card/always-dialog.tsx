@@ -28,7 +28,9 @@ export function AlwaysDialog({ approval, units, onClose, onChoose }: Props) {
         className="fields"
         onSubmit={(event) => {
           event.preventDefault();
-          onChoose({ scope, units: isWholeTool ? "all" : chosen });
+          const isEach = chosen.length === units.length;
+          // All that the card names is what a rule holds unless it is told otherwise.
+          onChoose({ scope, ...(isWholeTool ? { units: "all" } : isEach ? {} : { units: chosen }) });
         }}
       >
         <p>{words.card.alwaysLead}</p>

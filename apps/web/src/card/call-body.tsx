@@ -75,7 +75,9 @@ function linesOf(args: string): readonly (readonly [string, string])[] {
 function Part({ label, text }: { readonly label: string; readonly text: string }) {
   return (
     <section>
-      <h3 className="label">{label}</h3>
+      <h3 className="label">
+        <ExactLine text={label} />
+      </h3>
       <LongText text={text} fileName="card.txt" />
     </section>
   );

@@ -27,22 +27,24 @@ export interface CardActions {
   readonly refuse: (() => void) | undefined;
 }
 
-/**
- * A task as a person decides on it: always open, drawn from the server's row alone, and the same wherever it is shown. Once
- * it is settled it says how, and nothing on it can be pressed.
- */
-export function Card({
-  task,
-  place,
-  isNew = false,
-  isUnsure = false,
-}: {
+interface Props {
   readonly task: Task;
   readonly place: Place;
   readonly isNew?: boolean;
   /** It is being read how it stands, so there is nothing to press. */
   readonly isUnsure?: boolean;
-}) {
+}
+
+/**
+ * A task as a person decides on it: always open, drawn from the server's row alone, and the same wherever it is shown. Once
+ * it is settled it says how, and nothing on it can be pressed. Another task in the same place is another card: what was
+ * typed, chosen and waited for on one is never on the next.
+ */
+export function Card(props: Props) {
+  return <CardOf key={props.task.id} {...props} />;
+}
+
+function CardOf({ task, place, isNew = false, isUnsure = false }: Props) {
   const element = useRef<HTMLElement>(null);
   const isArmed = useArmed(element);
   const actions = useRef<CardActions>({ inOrder: [], refuse: undefined });
@@ -124,7 +126,7 @@ export function Card({
       ) : (
         <>
           <p className={`card-end ${task.approval?.status ?? task.status}`} role="status">
-            {settlement.text} <Time at={settlement.at} />
+            <ExactLine text={settlement.text} /> <Time at={settlement.at} />
           </p>
           {task.approval !== null && !isClosed && <Afterwards approval={task.approval} />}
         </>

@@ -1,10 +1,12 @@
 import { useEffect, useState } from "react";
 import { type Approval, Refused } from "../api.ts";
+import { ExactLine } from "../parts/exact-text.tsx";
 import { layJson } from "../parts/lay-json.ts";
 import { parseJson } from "../parts/parse-json.ts";
 import { useMe } from "../queries.ts";
 import { words } from "../words.ts";
 import { AlwaysDialog } from "./always-dialog.tsx";
+import { EditBox } from "./edit-box.tsx";
 import type { CardActions, Place } from "./card.tsx";
 import { Options } from "./options.tsx";
 import type { CardBody } from "./read-card.ts";
@@ -33,7 +35,8 @@ export function Decide({ approval, body, place, isWithinReach, arm, onActions }:
   const [isAlwaysOpen, setAlwaysOpen] = useState(false);
 
   const isHeld = approval.heldBy !== null;
-  const isBusy = decision.isPending;
+  // Until it is known who looks at the card, nobody decides on it.
+  const isBusy = decision.isPending || me.data === undefined;
   const isOutcome = approval.kind === "outcome";
   const needsOption = body.options.length > 0 && option === undefined;
   const isNotJson = edited !== undefined && parseJson(edited) === undefined;
@@ -97,20 +100,7 @@ export function Decide({ approval, body, place, isWithinReach, arm, onActions }:
       {body.options.length > 0 && (
         <Options options={body.options} label={body.role ?? words.card.choose} chosen={option} onChoose={setOption} />
       )}
-      {edited !== undefined && (
-        <label className="field">
-          <span className="label">{words.card.args}</span>
-          <textarea
-            className="code"
-            rows={Math.min(20, edited.split("\n").length + 1)}
-            spellCheck={false}
-            value={edited}
-            aria-invalid={isNotJson}
-            onChange={(event) => setEdited(event.target.value)}
-          />
-          <span className="fine">{isNotJson ? words.card.notJson : words.card.editHint}</span>
-        </label>
-      )}
+      {edited !== undefined && <EditBox text={edited} isNotJson={isNotJson} onChange={setEdited} />}
       <SayMore
         approval={approval}
         typed={typed}
@@ -130,7 +120,7 @@ export function Decide({ approval, body, place, isWithinReach, arm, onActions }:
       )}
       {decision.isError && (
         <p className="refused" role="alert">
-          {decision.error.message}
+          <ExactLine text={decision.error.message} />
           {decision.error instanceof Refused && <span className="fine"> ({decision.error.problem.code})</span>}
         </p>
       )}
@@ -143,7 +133,7 @@ export function Decide({ approval, body, place, isWithinReach, arm, onActions }:
             disabled={isBusy || isHeld || (agrees && !mayApprove)}
             onClick={arm(act)}
           >
-            {isBusy && n === 0 ? words.card.sending : name} <kbd aria-hidden="true">{n + 1}</kbd>
+            {decision.isPending && n === 0 ? words.card.sending : name} <kbd aria-hidden="true">{n + 1}</kbd>
           </button>
         ))}
       </div>

@@ -18,7 +18,11 @@ export function Facts({ task, body }: { readonly task: Task; readonly body: Card
   const ifNot = question?.defaultAnswer == null ? undefined : words.card.ifNot(question.defaultAnswer);
   return (
     <dl className="facts">
-      {heldBy !== null && <Fact name={names.held}>{words.card.held(heldBy)}</Fact>}
+      {heldBy !== null && (
+        <Fact name={names.held}>
+          <ExactLine text={words.card.held(heldBy)} />
+        </Fact>
+      )}
       {run !== null && (
         <>
           <Fact name={names.agent}>
@@ -47,7 +51,7 @@ export function Facts({ task, body }: { readonly task: Task; readonly body: Card
       )}
       {isOpen && expiresAt !== null && (
         <Fact name={names.expires}>
-          <Time at={expiresAt} />, {ifNot ?? words.card.ifNotDenied}
+          <Time at={expiresAt} />, <ExactLine text={ifNot ?? words.card.ifNotDenied} />
         </Fact>
       )}
       {approval !== null && (approval.quorum ?? 1) > 1 && (

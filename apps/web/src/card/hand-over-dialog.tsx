@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { api, ask } from "../api.ts";
 import { Dialog } from "../parts/dialog.tsx";
+import { ExactLine } from "../parts/exact-text.tsx";
 import { ChoiceField, Form } from "../parts/fields.tsx";
 import { useAct } from "../parts/use-act.ts";
 import { useMe, usePeople } from "../queries.ts";
@@ -35,7 +36,9 @@ export function HandOverDialog({ approvalId, onClose }: Props) {
     <Dialog title={names.handOverTitle} onClose={onClose}>
       {given !== undefined ? (
         <>
-          <p role="status">{isAll ? names.handedOverAll(given) : names.handedOver(given)}</p>
+          <p role="status">
+            <ExactLine text={isAll ? names.handedOverAll(given) : names.handedOver(given)} />
+          </p>
           <div className="buttons">
             <button type="button" onClick={onClose}>
               {words.keys.close}

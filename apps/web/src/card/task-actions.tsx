@@ -3,6 +3,8 @@ import { useEffect, useState } from "react";
 import { api, ask, type Task } from "../api.ts";
 import { ExactLine } from "../parts/exact-text.tsx";
 import { Refusal } from "../parts/states.tsx";
+import { readTaskAnew, useMe } from "../queries.ts";
+import { isBlank } from "../parts/visible.ts";
 import { words } from "../words.ts";
 import type { CardActions } from "./card.tsx";
 
@@ -18,18 +20,19 @@ type Said = { readonly kind: "answer"; readonly answer: string } | { readonly ki
 /** Answers a question, or closes a plain task. What was typed stays until the server took it. */
 export function TaskActions({ task, arm, onActions }: Props) {
   const client = useQueryClient();
+  const me = useMe();
   const [typed, setTyped] = useState("");
   const close = useMutation({
     mutationFn: (said: Said) => send(task.id, said),
-    onSettled: async () => {
-      await Promise.all(["tasks", "runs"].map((noun) => client.invalidateQueries({ queryKey: [noun] })));
-    },
+    onSettled: (_, error) => readTaskAnew(client, task.id, error),
   });
   const options = task.question?.options ?? [];
   const isHeld = (task.question?.heldBy ?? null) !== null;
-  const isBusy = close.isPending || isHeld;
+  const isViewer = me.data?.role === "viewer";
+  // Until it is known who looks at the card, nobody answers it.
+  const isBusy = close.isPending || isHeld || me.data === undefined || isViewer;
   const say = (said: Said) => (): void => {
-    if (!isBusy) close.mutate(said);
+    if (!isBusy && !(said.kind === "answer" && isBlank(said.answer))) close.mutate(said);
   };
 
   useEffect(() => {
@@ -38,6 +41,7 @@ export function TaskActions({ task, arm, onActions }: Props) {
     onActions({ inOrder, refuse: say({ kind: "dismiss" }) });
   });
 
+  if (isViewer) return <p className="fine">{words.card.mayNotAnswer}</p>;
   return (
     <>
       <Refusal error={close.error} />
@@ -55,8 +59,14 @@ export function TaskActions({ task, arm, onActions }: Props) {
           {options.length > 0 && (
             <div className="buttons">
               {options.map((answer, n) => (
-                <button key={n} type="button" disabled={isBusy} onClick={arm(say({ kind: "answer", answer }))}>
-                  <ExactLine text={answer} /> {n < 9 && <kbd aria-hidden="true">{n + 1}</kbd>}
+                <button
+                  key={n}
+                  type="button"
+                  disabled={isBusy || isBlank(answer)}
+                  onClick={arm(say({ kind: "answer", answer }))}
+                >
+                  {answer === "" ? words.card.emptyOption : <ExactLine text={answer} />}{" "}
+                  {n < 9 && <kbd aria-hidden="true">{n + 1}</kbd>}
                 </button>
               ))}
             </div>
@@ -65,14 +75,14 @@ export function TaskActions({ task, arm, onActions }: Props) {
             className="answer"
             onSubmit={(event) => {
               event.preventDefault();
-              if (typed.trim() !== "") say({ kind: "answer", answer: typed })();
+              if (!isBlank(typed)) say({ kind: "answer", answer: typed })();
             }}
           >
             <label className="field">
               <span className="label">{words.card.freeAnswer}</span>
               <textarea rows={1} maxLength={20_000} value={typed} onChange={(event) => setTyped(event.target.value)} />
             </label>
-            <button type="submit" className="primary" disabled={isBusy || typed.trim() === ""}>
+            <button type="submit" className="primary" disabled={isBusy || isBlank(typed)}>
               {words.card.answer}
             </button>
             <button type="button" className="quiet" disabled={isBusy} onClick={arm(say({ kind: "dismiss" }))}>

@@ -1,5 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { api, type Approval, ask, NoAnswer, Refused } from "../api.ts";
+import { readTaskAnew } from "../queries.ts";
 import { useOnceKey } from "../parts/use-once-key.ts";
 
 /** What a person says of an approval. */
@@ -38,9 +39,7 @@ export function useDecision(approval: Approval) {
     },
     retry: (count, error) => isWorthRepeating(error) && count < 2,
     retryDelay: 800,
-    onSettled: async () => {
-      await Promise.all(["tasks", "runs"].map((noun) => client.invalidateQueries({ queryKey: [noun] })));
-    },
+    onSettled: (_, error) => readTaskAnew(client, approval.taskId, error),
   });
 }
 

@@ -15,7 +15,9 @@ interface Props {
 }
 
 /** Another title or directory for a page; links to it follow. */
-export function MovePage({ page, onClose }: Props) {
+export function MovePage({ page: given, onClose }: Props) {
+  // As it was opened: only what was changed in here is sent.
+  const [page] = useState(given);
   const [title, setTitle] = useState(page.title);
   const [dir, setDir] = useState(page.dir);
   const move = useAct(

@@ -1,5 +1,5 @@
 import type { QueryClient } from "@tanstack/react-query";
-import type { StreamMessage } from "./stream-worker.ts";
+import type { StreamMessage } from "./stream.ts";
 
 type News = Extract<StreamMessage, { kind: "changes" | "everything" }>;
 

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "react";
 import type { Task } from "../api.ts";
+import { visibleText } from "../parts/visible.ts";
 
 const name = "countersign.notify";
 
@@ -32,7 +33,7 @@ export function useNotifications(open: readonly Task[] | undefined): void {
     if (before === undefined || document.visibilityState === "visible" || !isNotifying()) return;
     for (const task of open) {
       if (before.has(task.id)) continue;
-      const told = new Notification(task.approval?.tool ?? task.kind, { tag: task.id });
+      const told = new Notification(visibleText(task.approval?.tool ?? task.kind), { tag: task.id });
       told.addEventListener("click", () => {
         window.focus();
         location.assign(`/tasks/${task.id}`);

@@ -1,6 +1,8 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { ask, signInRequest } from "../api.ts";
+import { takeGoal } from "../parts/goal.ts";
+import { Refusal } from "../parts/states.tsx";
 import { words } from "../words.ts";
 import "./login.css";
 
@@ -9,9 +11,12 @@ export function Login() {
   const [code] = useState(() => location.hash.slice(1));
   const signIn = useMutation({
     mutationFn: () => ask(signInRequest.$post({ json: { code } })),
-    onSuccess: () => location.replace("/tasks"),
+    onSuccess: () => location.replace(takeGoal()),
   });
-  const [refusal] = useState(() => new URLSearchParams(location.search).get("refused"));
+  const [why] = useState(() => new URLSearchParams(location.search).get("refused"));
+  // Anybody can write an address: only what these pages know to say is said.
+  const refusal =
+    why === null ? undefined : (words.login.refusals.find(([name]) => name === why)?.[1] ?? words.login.failed);
   const ways = useQuery({ queryKey: ["ways-in"], queryFn: () => ask(signInRequest.$get()) });
   const provider = ways.data?.provider ?? null;
   return (
@@ -42,8 +47,8 @@ export function Login() {
           </button>
         </form>
       )}
-      {refusal !== null && <p role="alert">{refusal}</p>}
-      {signIn.isError && <p role="alert">{signIn.error.message}</p>}
+      {refusal !== undefined && <p role="alert">{refusal}</p>}
+      <Refusal error={signIn.error} />
     </main>
   );
 }

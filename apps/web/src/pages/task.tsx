@@ -1,5 +1,6 @@
 import { Link } from "wouter";
 import { Card } from "../card/card.tsx";
+import { ExactLine } from "../parts/exact-text.tsx";
 import { Failure, Waiting } from "../parts/states.tsx";
 import { useTask } from "../queries.ts";
 import { words } from "../words.ts";
@@ -12,7 +13,9 @@ export function TaskPage({ id }: { readonly id: string }) {
       <p className="way-back">
         <Link href="/tasks">← {words.tasks.all}</Link>
       </p>
-      <h1 className="unseen">{data?.title ?? words.tasks.titles.open}</h1>
+      <h1 className="unseen">
+        <ExactLine text={data?.title ?? words.tasks.titles.open} />
+      </h1>
       {data === undefined ? (
         error === null ? (
           <Waiting />

@@ -1,12 +1,11 @@
 import { useCallback, useRef, useState } from "react";
 import { useSearchParams } from "wouter";
-import { Card } from "../card/card.tsx";
 import { useCardMoves } from "../card/use-card-moves.ts";
 import { Empty, Failure, Waiting } from "../parts/states.tsx";
 import { taskStatuses, useMe, useTasks } from "../queries.ts";
 import { words } from "../words.ts";
 import { NewTask } from "./new-task.tsx";
-import { Settled } from "./settled.tsx";
+import { QueueCard } from "./queue-card.tsx";
 import { useSteadyList } from "./use-steady-list.ts";
 import "./tasks.css";
 
@@ -24,7 +23,8 @@ export function Tasks() {
   const me = useMe();
   const [isMaking, setMaking] = useState(false);
   const list = useRef<HTMLUListElement>(null);
-  const read = data?.pages.flatMap((page) => page.tasks);
+  // One that was decided here is read before the list is.
+  const read = data?.pages.flatMap((page) => page.tasks).filter((task) => task.status === status);
   const found = read?.filter((task) => kind === "" || task.kind === kind);
   const { shown, arrived, settledCount, clear } = useSteadyList(found, `${status} ${kind}`, data?.pages.length ?? 0);
   const readMore = useCallback(async () => {
@@ -89,11 +89,11 @@ export function Tasks() {
         <ul ref={list} className="cards">
           {shown.map((task) => (
             <li key={task.id}>
-              {found.some((one) => one.id === task.id) ? (
-                <Card task={task} place="queue" isNew={arrived.some((one) => one.id === task.id)} />
-              ) : (
-                <Settled last={task} />
-              )}
+              <QueueCard
+                task={task}
+                isGone={!found.some((one) => one.id === task.id)}
+                isNew={arrived.some((one) => one.id === task.id)}
+              />
             </li>
           ))}
         </ul>

@@ -1,4 +1,5 @@
 import type { LiveState } from "../live/use-live.ts";
+import { keepGoal } from "./goal.ts";
 import { words } from "../words.ts";
 import "./banner.css";
 
@@ -10,7 +11,10 @@ export function Banner({ live, isNewVersion }: { readonly live: LiveState; reado
       {live === "polling" && <p className="banner">{words.polling}</p>}
       {live === "signed_out" && (
         <p className="banner">
-          {words.signedOut} <a href="/login">{words.signInAgain}</a>
+          {words.signedOut}{" "}
+          <a href="/login" onClick={keepGoal}>
+            {words.signInAgain}
+          </a>
         </p>
       )}
       {isNewVersion && (

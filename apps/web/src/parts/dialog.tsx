@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useId, useRef } from "react";
+import { type ReactNode, useId, useLayoutEffect, useRef } from "react";
 import "./dialog.css";
 
 interface Props {
@@ -12,10 +12,15 @@ export function Dialog({ title, onClose, children }: Props) {
   const element = useRef<HTMLDialogElement>(null);
   const headingId = useId();
 
-  useEffect(() => {
+  // Before the dialog is taken out of the page: else the browser does not know any more where the focus was.
+  useLayoutEffect(() => {
     const dialog = element.current;
+    const goBack = noteFocus();
     dialog?.showModal();
-    return () => dialog?.close();
+    return () => {
+      dialog?.close();
+      goBack();
+    };
   }, []);
 
   return (
@@ -34,4 +39,25 @@ export function Dialog({ title, onClose, children }: Props) {
       {children}
     </dialog>
   );
+}
+
+/** Returns how to give the focus back to what has it now, or, where that is gone or cannot be pressed, to what it stood in. */
+function noteFocus(): () => void {
+  const before: HTMLElement[] = [];
+  for (let at = document.activeElement; at instanceof HTMLElement && at !== document.body; at = at.parentElement) {
+    if (at.tabIndex >= 0 || at.id === "page") before.push(at);
+  }
+  const main = document.getElementById("page");
+  return () => {
+    // What was settled in the dialog may change the page first.
+    requestAnimationFrame(() =>
+      setTimeout(() => {
+        if (document.activeElement !== null && document.activeElement !== document.body) return;
+        for (const element of [...before, ...(main === null ? [] : [main])]) {
+          element.focus({ preventScroll: true });
+          if (document.activeElement === element) return;
+        }
+      }),
+    );
+  };
 }

@@ -1,5 +1,7 @@
 import { type ReactNode, useEffect, useId, useRef } from "react";
+import { ExactLine } from "./exact-text.tsx";
 import { Refusal } from "./states.tsx";
+import { visibleText } from "./visible.ts";
 import { words } from "../words.ts";
 
 interface TextProps {
@@ -85,7 +87,7 @@ export function ChoiceField<K extends string>({
       >
         {Object.entries<string>(choices).map(([key, name]) => (
           <option key={key} value={key}>
-            {name}
+            {visibleText(name)}
           </option>
         ))}
       </select>
@@ -101,7 +103,7 @@ function wrongAs(problem: string | undefined, problemId: string) {
 function FieldProblem({ id, problem }: { readonly id: string; readonly problem: string | undefined }) {
   return problem === undefined ? null : (
     <span id={id} className="field-problem">
-      {problem}
+      <ExactLine text={problem} />
     </span>
   );
 }

@@ -1,3 +1,4 @@
+import { visibleText } from "./visible.ts";
 import { words } from "../words.ts";
 import "./mode-control.css";
 
@@ -22,7 +23,7 @@ function isSet(value: Props["value"], mode: SetMode): boolean {
 /** Off, Ask or Allow, in one control that is the same everywhere. Pressing what is set takes it back. */
 export function ModeControl({ name, value, isDisabled = false, onChange }: Props) {
   return (
-    <div className="modes" role="group" aria-label={name}>
+    <div className="modes" role="group" aria-label={visibleText(name)}>
       {modes.map((mode) => (
         <button
           key={mode}

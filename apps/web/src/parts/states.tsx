@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { NoAnswer, Refused } from "../api.ts";
+import { ExactLine } from "./exact-text.tsx";
 import { words } from "../words.ts";
 import "./states.css";
 
@@ -50,7 +51,9 @@ export function Failure({ error, onRetry }: { readonly error: Error; readonly on
   const isKnown = error instanceof Refused || error instanceof NoAnswer;
   return (
     <div className="state failure" role="alert">
-      <p>{isKnown ? error.message : String(error)}</p>
+      <p>
+        <ExactLine text={isKnown ? error.message : String(error)} />
+      </p>
       {error instanceof Refused && <p className="fine">{error.problem.requestId}</p>}
       {onRetry !== undefined && (
         <button type="button" onClick={onRetry}>
@@ -66,7 +69,7 @@ export function Refusal({ error }: { readonly error: Error | null | undefined })
   if (error === null || error === undefined) return null;
   return (
     <p className="refused" role="alert">
-      {error.message}
+      <ExactLine text={error.message} />
     </p>
   );
 }

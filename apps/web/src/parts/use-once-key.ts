@@ -1,10 +1,5 @@
 import { useRef } from "react";
 
-/** 128 random bits. `crypto.randomUUID` exists only in pages over https or of this machine. */
-function randomKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
 /**
  * A key for each thing that is sent: the same thing has the same key, so that sending it again after a lost answer does it
  * once; another thing has another. `spend` after it was done, so that the same thing may be meant anew.
@@ -21,4 +16,9 @@ export function useOnceKey(): { readonly keyOf: (asked: unknown) => string; read
       sent.current = undefined;
     },
   };
+}
+
+/** Of 128 bits. Over plain HTTP, under another name than localhost, a browser has no `randomUUID`. */
+function randomKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

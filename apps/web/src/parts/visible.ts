@@ -6,9 +6,10 @@ export interface Piece {
 
 /**
  * What a reader would not see, or see elsewhere: control and format characters (escapes, bidirectional marks, tags), other
- * default-ignorable ones, unassigned ones, every space but the plain one, and the brackets that marks are written with.
+ * default-ignorable ones, unassigned ones, every space but the plain one, letters that are blank, and the signs that marks are written with.
  */
-const special = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800⟨]|(?! )\p{Zs}/u;
+const special =
+  /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\u2D7F\uFFFC\u{13441}\u{13442}\u{1D159}⏎⟨]|(?! )\p{Zs}/u;
 
 /** As many plain spaces as push what follows out of sight, or end a line unseen; what only indents a line does neither. */
 const blanks = /(?<=[^ ]) {5,}| {41,}| +$/u;
@@ -30,6 +31,16 @@ export function visibleLines(text: string): readonly (readonly Piece[])[] {
 /** A piece of prose, without line ends of its own, by the same rule. */
 export function visibleProse(text: string): readonly Piece[] {
   return piecesOf(text, marksOfProse);
+}
+
+/** True of a text that shows nothing: empty, or of blanks and characters that no reader sees. */
+export function isBlank(text: string): boolean {
+  return /^[\s\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\u2D7F\uFFFC\u{13441}\u{13442}\u{1D159}]*$/u.test(text);
+}
+
+/** How many places a text has that no reader would see, or see elsewhere. */
+export function countMarks(text: string): number {
+  return visibleLines(text).reduce((sum, line) => sum + line.filter((piece) => piece.isMark).length, 0);
 }
 
 /** The same as one text, where no mark of it can stand out. */

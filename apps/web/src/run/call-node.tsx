@@ -107,7 +107,11 @@ function CallDetail({
           </Fact>
         )}
         {call.waitsOn !== null && <Fact name={names.waitsOn}>{words.runs.waitsOn[call.waitsOn] ?? call.waitsOn}</Fact>}
-        {call.requires.length > 0 && <Fact name={names.requires}>{call.requires.join(", ")}</Fact>}
+        {call.requires.length > 0 && (
+          <Fact name={names.requires}>
+            <ExactLine text={call.requires.join(", ")} />
+          </Fact>
+        )}
         {call.resultCode !== null && <Fact name={names.code}>{call.resultCode}</Fact>}
       </dl>
       {call.approvals.length === 0 && (

@@ -19,7 +19,8 @@ export function RunHead({ run }: { readonly run: RunTree["run"] }) {
   const me = useMe();
   const [isAsking, setAsking] = useState(false);
   const names = words.runs.facts;
-  const mayCancel = me.data !== undefined && (me.data.id === run.startedBy.id || me.data.role === "admin");
+  const mayCancel =
+    me.data !== undefined && me.data.role !== "viewer" && (me.data.id === run.startedBy.id || me.data.role === "admin");
   return (
     <header className="run-head">
       <div className="page-head">

@@ -4,6 +4,7 @@ import { useLocation } from "wouter";
 import { api, ask } from "../api.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { ChoiceField } from "../parts/fields.tsx";
+import { visibleText } from "../parts/visible.ts";
 import { useOnceKey } from "../parts/use-once-key.ts";
 import { Failure, Refusal, Waiting } from "../parts/states.tsx";
 import { useDefinitions, useMe } from "../queries.ts";
@@ -48,7 +49,9 @@ export function StartDialog({ onClose }: { readonly onClose: () => void }) {
             <span className="label">{words.runs.definition}</span>
             <select value={chosen} onChange={(event) => setDefinition(event.target.value)}>
               {names.map((name) => (
-                <option key={name}>{name}</option>
+                <option key={name} value={name}>
+                  {visibleText(name)}
+                </option>
               ))}
             </select>
           </label>

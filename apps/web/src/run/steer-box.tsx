@@ -2,35 +2,48 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type KeyboardEvent, useState } from "react";
 import { api, ask, type RunTree } from "../api.ts";
 import { ExactLine } from "../parts/exact-text.tsx";
+import { isBlank } from "../parts/visible.ts";
 import { useOnceKey } from "../parts/use-once-key.ts";
 import { useMe } from "../queries.ts";
 import { Refusal } from "../parts/states.tsx";
 import { words } from "../words.ts";
 
-/** A message into a live run. Enter sends it, unless it ends the composing of a character; Shift with Enter is a new line. */
-export function SteerBox({ run }: { readonly run: RunTree["run"] }) {
+interface Props {
+  readonly run: RunTree["run"];
+}
+
+/**
+ * A message into a live run. Enter sends it, unless it ends the composing of a character; Shift with Enter is a new line.
+ * What is typed for one run is never in the box of another.
+ */
+export function SteerBox({ run }: Props) {
+  return <BoxOf key={run.id} run={run} />;
+}
+
+function BoxOf({ run }: Props) {
   const me = useMe();
   const client = useQueryClient();
   const [message, setMessage] = useState("");
   const once = useOnceKey();
   const steer = useMutation({
-    mutationFn: () =>
+    mutationFn: (sent: string) =>
       ask(
         api.runs[":id"].steer.$post({
           param: { id: run.id },
-          header: { "idempotency-key": once.keyOf(message) },
-          json: { message },
+          header: { "idempotency-key": once.keyOf(sent) },
+          json: { message: sent },
         }),
       ),
-    onSuccess: () => {
-      setMessage("");
+    onSuccess: (_, sent) => {
+      // What was typed meanwhile is the next message.
+      setMessage((now) => (now.startsWith(sent) ? now.slice(sent.length).trimStart() : now));
       once.spend();
     },
-    onSettled: () => client.invalidateQueries({ queryKey: ["runs", run.id] }),
+    onSettled: () => void client.invalidateQueries({ queryKey: ["runs", run.id] }),
   });
-  const isEmpty = message.trim() === "";
+  const isEmpty = isBlank(message);
   const send = (): void => {
-    if (!isEmpty && !steer.isPending) steer.mutate();
+    if (!isEmpty && !steer.isPending && me.data !== undefined) steer.mutate(message);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const { nativeEvent } = event;
@@ -41,6 +54,7 @@ export function SteerBox({ run }: { readonly run: RunTree["run"] }) {
     send();
   };
 
+  if (me.data?.role === "viewer") return <p className="steer-not fine">{words.runs.steerNeeds}</p>;
   if (me.data !== undefined && me.data.id !== run.startedBy.id && me.data.role !== "admin") {
     return (
       <p className="steer-not fine">
@@ -66,7 +80,7 @@ export function SteerBox({ run }: { readonly run: RunTree["run"] }) {
         onChange={(event) => setMessage(event.target.value)}
         onKeyDown={onKeyDown}
       />
-      <button type="submit" className="primary" disabled={isEmpty || steer.isPending}>
+      <button type="submit" className="primary" disabled={isEmpty || steer.isPending || me.data === undefined}>
         {words.runs.steerButton}
       </button>
     </form>

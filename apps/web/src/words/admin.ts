@@ -74,6 +74,7 @@ export const adminWords = {
     name: "Name",
     role: "Role",
     makeRole: (role: string) => `Make ${role}`,
+    giveUp: (before: string, role: string) => `Give up your own role ${before} and become ${role}`,
     email: "E-mail address",
     isService: "It is a program",
     disabled: "disabled",

@@ -76,6 +76,8 @@ export const cardWords = {
   editArgs: "Change the arguments…",
   editHint: "JSON. What you change passes the gate first; the agent is told that a person changed it.",
   notJson: "This is not JSON yet.",
+  unseen: (count: number) =>
+    `${count === 1 ? "One place" : `${count} places`} in these arguments cannot be seen in the box. Here they are marked:`,
   approveEdited: "Allow once, as changed",
   cancelEdit: "Leave them as they are",
   words: "Add words…",
@@ -83,6 +85,8 @@ export const cardWords = {
   note: "Private note",
   together: "Decide the same for them as well",
   mayNot: "Deciding needs the role approver.",
+  mayNotAnswer: "Answering or closing this needs the role operator.",
+  emptyOption: "an empty answer, which cannot be given",
   sending: "Sending…",
   link: "Link to this card",
   scopes: {

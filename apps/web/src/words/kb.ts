@@ -47,6 +47,8 @@ export const kbWords = {
   nodeLink: "Link to this node",
   text: "The page as an outline. What stands in <!-- --> says which node is which; leave it with its bullet.",
   save: "Save",
+  restored: "What you wrote here before and did not save.",
+  discard: "Discard it",
   stale: "Somebody changed this page while you wrote. Yours is kept on the left; theirs stands on the right.",
   yours: "Yours",
   theirs: "As it is now",

@@ -52,6 +52,7 @@ export const runWords = {
   reason: "Why (optional)",
   steer: "Steer this run…",
   steerButton: "Send",
+  steerNeeds: "Saying something to a run needs the role operator.",
   steerMayNot: (owner: string) => `Steering is for ${owner}, who started it, and for administrators.`,
   steers: {
     title: "Messages to the run",
