@@ -1,8 +1,6 @@
 import type { Tx } from "@countersign/db/connect.ts";
 import { appendBullet } from "@countersign/kb/append-bullet.ts";
 import { createPage } from "@countersign/kb/create-page.ts";
-import { directoryKeyOf } from "@countersign/kb/directories.ts";
-import { lookupPage } from "@countersign/kb/lookup.ts";
 import { type Proposal, settleProposal } from "@countersign/ops/memory.ts";
 
 const dir = "memory";
@@ -25,12 +23,10 @@ export async function acceptMemory(
   if (proposal.status !== "proposed") return { kind: "settled" };
   const writer = { tx, workspaceId, userId };
   const title = `Memory: ${proposal.kind}`;
-  const created = await createPage(writer, { title, dir });
+  // What is called so elsewhere, by its title or by an alias, is anybody's: an agent's, or a captured text's.
+  const created = await createPage(writer, { title, dir, isOnlyIn: true });
   if (created.kind === "refused") return created;
-  // A title may stand in several directories; the one that is meant lies among the memory pages.
-  const found = await lookupPage(writer, title);
-  const page = found.kind === "ambiguous" ? found.pages.find((one) => directoryKeyOf(one.dir) === dir) : undefined;
-  const appended = await appendBullet(writer, { page: (page ?? created.page).id, text: asBullet(proposal.text) });
+  const appended = await appendBullet(writer, { page: created.page.id, text: asBullet(proposal.text) });
   if (appended.kind === "refused") return appended;
   if (appended.kind !== "appended") return { kind: "refused", reason: `The page "${title}" cannot be written.` };
   const isSettled = await settleProposal(tx, {

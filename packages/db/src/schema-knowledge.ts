@@ -32,9 +32,16 @@ export const pages = pgTable("pages", {
     .default(sql`'{}'`),
   nameWords: words("name_words").notNull().default(""),
   removedAt: moment("removed_at"),
+  problem: text("problem"),
+});
+
+/** The files that a page was imported from, or stands at when it is written out. */
+export const pageFiles = pgTable("page_files", {
+  workspaceId: uuid("workspace_id").notNull(),
+  pageId: uuid("page_id").notNull(),
+  path: text("path").notNull(),
   importedRevision: integer("imported_revision"),
   importedSource: text("imported_source"),
-  problem: text("problem"),
 });
 
 /** What a page is made of: bullets, headings, paragraphs, tables and fences. */
@@ -50,6 +57,12 @@ export const nodes = pgTable("nodes", {
   hang: text("hang"),
   trail: text("trail"),
   words: words("words").notNull().default(""),
+});
+
+/** Every id that a node ever had, and the page it is of. */
+export const nodeIds = pgTable("node_ids", {
+  id: uuid("id").primaryKey(),
+  pageId: uuid("page_id").notNull(),
 });
 
 /** Links of nodes to pages. */

@@ -12,7 +12,17 @@ import {
   uuid,
 } from "drizzle-orm/pg-core";
 
-export { accessRules, commands, directories, links, nodes, pages, runReads } from "./schema-knowledge.ts";
+export {
+  accessRules,
+  commands,
+  directories,
+  links,
+  nodeIds,
+  nodes,
+  pageFiles,
+  pages,
+  runReads,
+} from "./schema-knowledge.ts";
 export { policyChanges, rules, toolPins, toolSwitches } from "./schema-policy.ts";
 export { idempotencyKeys, identities, loginLinks, signIns, tokens, users, workspaces } from "./schema-people.ts";
 export { calendarEvents, captures, files, memoryProposals, reminders, uploadChunks } from "./schema-ops.ts";

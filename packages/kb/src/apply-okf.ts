@@ -1,11 +1,12 @@
 import { commitChange } from "./commit-change.ts";
 import { createPage } from "./create-page.ts";
-import { diffWithin, findNewMarks, findOkfProblem } from "./check-okf.ts";
+import { diffWithin, findFalseHead, findNewMarks, findOkfProblem } from "./check-okf.ts";
 import type { PageDiff } from "./diff-page.ts";
 import { foldName } from "./fold.ts";
-import { readFrontmatter } from "./frontmatter.ts";
+import { type Frontmatter, readFrontmatter } from "./frontmatter.ts";
 import { describePage, lockPage, type LoadedPage } from "./load-page.ts";
 import { lookupPage, type Lookup, type Page } from "./lookup.ts";
+import { lockNames, namesLinked } from "./lock-names.ts";
 import { type Clash, mergeTrees } from "./merge-trees.ts";
 import { readPast, type PastPage } from "./page-history.ts";
 import { parseOkf, type ParsedPage } from "./parse-okf.ts";
@@ -69,8 +70,10 @@ export async function applyOkf(writer: Writer, edit: OkfEdit): Promise<ApplyOkfR
   if (found.kind === "missing") return await createFromOkf(writer, edit);
 
   const parsed = parseOkf(edit.okf);
-  const title = readFrontmatter(parsed.frontmatter).title;
-  if (title !== undefined && title !== found.page.title) await lockRenames(writer);
+  const head = readFrontmatter(parsed.frontmatter);
+  if (head.title !== undefined && head.title !== found.page.title) await lockRenames(writer);
+  const given = hasFrontmatter(parsed) ? await findNewNames(writer, found.page, head) : [];
+  await lockNames(writer, { given, linked: namesLinked(parsed.nodes) });
   const page = await lockPage(writer, found.page.id);
   if (page === undefined) return { kind: "forbidden", page: found.page };
   const text = likePage(page, parsed);
@@ -79,6 +82,19 @@ export async function applyOkf(writer: Writer, edit: OkfEdit): Promise<ApplyOkfR
   const base = await readPast(writer, page, edit.revision ?? page.revision);
   if (base === undefined) return noSuchRevision(page, edit.revision);
   return await applyParsed(writer, page, text, "page.edited", base);
+}
+
+/** The names that the page would have by this frontmatter and has not, and the one that it would lose by a new title. */
+async function findNewNames(
+  { tx }: Writer,
+  page: Page,
+  { title = page.title, aliases }: Frontmatter,
+): Promise<string[]> {
+  if (title === page.title && aliases.length === 0) return [];
+  const [row] = await tx<{ names: string[] }[]>`select names from pages where id = ${page.id}`;
+  const old = new Set(row?.names);
+  const wanted = [title, ...aliases].filter((name) => !old.has(foldName(name)));
+  return title === page.title ? wanted : [...wanted, title, page.title];
 }
 
 /** Applies a parsed text to a locked page: what it changes of `base`, merged where the page moved on since. */
@@ -91,10 +107,10 @@ export async function applyParsed(
 ): Promise<ApplyOkfResult> {
   const { frontmatter, lineEnd } = parsed;
   if (base !== page && frontmatter === page.frontmatter && lineEnd === page.lineEnd) {
-    const { wanted, warnings } = await diffWithin(writer, page.nodes, parsed.nodes);
+    const { wanted, warnings } = await diffWithin(writer, page.id, page.nodes, parsed.nodes);
     if (isEmpty(planChanges(page.nodes, wanted))) return { kind: "unchanged", page, isAsGiven: true, warnings };
   }
-  const diff = await diffWithin(writer, base.nodes, parsed.nodes);
+  const diff = await diffWithin(writer, page.id, base.nodes, parsed.nodes);
   return await commitEdit(writer, page, base, { kind, ...diff, frontmatter, lineEnd });
 }
 
@@ -123,7 +139,9 @@ export async function commitEdit(
   if (merge.kind === "conflict") return { ...merge, kind: "stale", page };
   const head = mergeHeads(base.frontmatter, page.frontmatter, wantedHead);
   if (head === undefined) return { kind: "stale", page, nodeIds: [], reason: "both changed the frontmatter" };
-  const marks = findNewMarks(writer, page.frontmatter, head);
+  const marks =
+    findNewMarks(writer, page.frontmatter, head) ??
+    findFalseHead(writer, page.nodes, { frontmatter: head, nodes: merge.nodes });
   if (marks !== undefined) return { kind: "refused", reason: marks };
 
   const change = { kind, frontmatter: head, nodes: merge.nodes, ...(lineEnd === undefined ? {} : { lineEnd }) };
@@ -169,7 +187,7 @@ async function createFromOkf(writer: Writer, { page: title, okf, dir }: OkfEdit)
 
 /** An edit, other than a file, may leave out the frontmatter and the last line's end, and has plain line ends. */
 function likePage(page: LoadedPage, parsed: ParsedPage): ParsedPage {
-  const frontmatter = /^\uFEFF?---/.test(parsed.frontmatter) ? parsed.frontmatter : page.frontmatter;
+  const frontmatter = hasFrontmatter(parsed) ? parsed.frontmatter : page.frontmatter;
   const last = parsed.nodes.at(-1);
   const wasEnded = page.nodes.at(-1)?.shape?.trail !== "";
   const nodes =
@@ -177,6 +195,10 @@ function likePage(page: LoadedPage, parsed: ParsedPage): ParsedPage {
       ? parsed.nodes
       : [...parsed.nodes.slice(0, -1), { ...last, shape: { ...last.shape, trail: "\n" } }];
   return { frontmatter, lineEnd: page.lineEnd, nodes };
+}
+
+function hasFrontmatter({ frontmatter }: ParsedPage): boolean {
+  return /^\uFEFF?---/.test(frontmatter);
 }
 
 function mergeHeads(base: string, ours: string, theirs: string): string | undefined {

@@ -144,10 +144,14 @@ export async function storeNodes(
 ): Promise<void> {
   for (const nodes of inPortions(inserted)) {
     await tx`
+      with rows as materialized (
+        select *
+          from json_to_recordset(${JSON.stringify(nodes.map(rowOf))}::text::json)
+               as n (id uuid, parent_id uuid, order_key text, kind text, text text, lead text, hang text, trail text, words text)),
+      known as (
+        insert into node_ids (id, page_id) select id, ${pageId} from rows on conflict (id) do nothing)
       insert into nodes (id, workspace_id, page_id, parent_id, order_key, kind, text, lead, hang, trail, words)
-      select id, ${workspaceId}, ${pageId}, parent_id, order_key, kind, text, lead, hang, trail, words::tsvector
-        from json_to_recordset(${JSON.stringify(nodes.map(rowOf))}::text::json)
-             as n (id uuid, parent_id uuid, order_key text, kind text, text text, lead text, hang text, trail text, words text)`;
+      select id, ${workspaceId}, ${pageId}, parent_id, order_key, kind, text, lead, hang, trail, words::tsvector from rows`;
   }
   for (const nodes of inPortions(updated.map(({ after }) => after))) {
     await tx`

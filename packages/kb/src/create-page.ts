@@ -3,19 +3,24 @@ import { diffWithin, findNewMarks, findOkfProblem } from "./check-okf.ts";
 import { recordCommand } from "./commands.ts";
 import { namesOf, storeNodes } from "./commit-change.ts";
 import { findDirectory, keepDirectory, mayWriteIn } from "./directories.ts";
-import { withTitle } from "./frontmatter.ts";
-import { lookupPage, type Page } from "./lookup.ts";
+import { readFrontmatter } from "./frontmatter.ts";
+import { findPageIn, lookupPage, type Page } from "./lookup.ts";
+import { lockNames, namesLinked } from "./lock-names.ts";
+import { keepFile } from "./page-files.ts";
 import type { TreeNode } from "./page-tree.ts";
 import { parseOkf } from "./parse-okf.ts";
 import { planChanges } from "./plan-changes.ts";
 import { showPages, type Writer } from "./scope.ts";
 import { resolveWaiting, storeLinks } from "./store-links.ts";
 import { findTitleProblem, slugOf } from "./text.ts";
+import { withTitle } from "./title-in-frontmatter.ts";
 
 export interface NewPage {
   readonly title: string;
   /** Directories joined by slashes; the root unless given. */
   readonly dir?: string | undefined;
+  /** Whether only a page of this title in `dir` keeps it from being made; else any page of this name, wherever it stands. */
+  readonly isOnlyIn?: boolean;
   /** What it holds; nothing unless given. */
   readonly okf?: string | undefined;
 }
@@ -44,14 +49,23 @@ export async function createPage(writer: Writer, asked: NewPage): Promise<Create
   const okfProblem = findOkfProblem(okf);
   if (okfProblem !== undefined) return { kind: "refused", reason: okfProblem };
 
+  const parsed = parseOkf(okf);
+  const { aliases } = readFrontmatter(parsed.frontmatter);
+  await lockNames(writer, { given: [title, ...aliases], linked: namesLinked(parsed.nodes) });
   await lockTitle(writer, title);
-  const known = await lookupPage(writer, title);
+  if (asked.isOnlyIn === true) {
+    const page = await findPageIn(writer, title, asked.dir ?? "");
+    if (page !== undefined) return { kind: "exists", page };
+  }
+  const known = asked.isOnlyIn === true ? { kind: "missing" as const } : await lookupPage(writer, title);
   if (known.kind === "found") return { kind: "exists", page: known.page };
   if (known.kind === "ambiguous" && known.pages[0] !== undefined) return { kind: "exists", page: known.pages[0] };
 
-  const parsed = parseOkf(okf);
   const head = /^\uFEFF?---/.test(parsed.frontmatter) ? parsed.frontmatter : "---\ntype: Page\n---\n\n";
-  const frontmatter = withTitle(head, title);
+  const titled = withTitle(head, title);
+  // One that cannot be changed may stay where it says no other title.
+  if (titled.kind === "refused" && (readFrontmatter(head).title ?? title) !== title) return titled;
+  const frontmatter = titled.kind === "written" ? titled.frontmatter : head;
   const marks = findNewMarks(writer, "", frontmatter);
   if (marks !== undefined) return { kind: "refused", reason: marks };
   const place = await findDirectory(writer, asked.dir ?? "");
@@ -60,8 +74,10 @@ export async function createPage(writer: Writer, asked: NewPage): Promise<Create
   if (!(await mayWriteIn(writer, dir))) {
     return { kind: "refused", reason: `You may not create pages in ${dir === "" ? "the top directory" : dir}.` };
   }
-  const { wanted, warnings } = await diffWithin(writer, [], parsed.nodes);
+  const id = newId();
+  const { wanted, warnings } = await diffWithin(writer, id, [], parsed.nodes);
   const inserted = await insertPage(writer, {
+    id,
     kind: "page.created",
     dir,
     title,
@@ -74,6 +90,8 @@ export async function createPage(writer: Writer, asked: NewPage): Promise<Create
 }
 
 export interface PageToInsert {
+  /** A new one, for which its nodes have their ids. */
+  readonly id: string;
   readonly kind: "page.created" | "page.imported";
   readonly dir: string;
   /** The title where the frontmatter gives none. */
@@ -95,13 +113,14 @@ export async function insertPage(writer: Writer, page: PageToInsert): Promise<{ 
   await keepDirectory(writer, page.dir);
   const [inserted] = await tx<Page[]>`
     insert into pages (id, workspace_id, dir, title, slug, type, frontmatter, line_end, file_name, revision,
-                       imported_revision, labels, aliases, names, name_words, problem)
-    values (${newId()}, ${workspaceId}, ${page.dir}, ${names.title}, ${slugOf(names.title)}, ${names.type},
-            ${page.frontmatter}, ${page.lineEnd}, ${page.fileName}, 1, ${page.fileName === null ? null : 1},
+                       labels, aliases, names, name_words, problem)
+    values (${page.id}, ${workspaceId}, ${page.dir}, ${names.title}, ${slugOf(names.title)}, ${names.type},
+            ${page.frontmatter}, ${page.lineEnd}, ${page.fileName}, 1,
             ${names.labels}, ${names.aliases}, ${names.names}, ${names.words}::text::tsvector, ${names.problem})
     returning id, dir, title, slug, type, revision`;
   if (inserted === undefined) throw new Error(`The page ${JSON.stringify(names.title)} was not stored`);
   showPages(writer, [inserted.id]);
+  await keepFile(writer, inserted.id, page.fileName === null ? null : 1);
   const changes = planChanges([], page.nodes);
   await storeNodes(writer, inserted.id, changes);
   await storeLinks(writer, inserted, changes.inserted);

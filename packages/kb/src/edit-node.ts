@@ -1,14 +1,16 @@
 import { commitEdit, noSuchRevision, type ApplyOkfResult } from "./apply-okf.ts";
-import { diffWithin, findOkfProblem } from "./check-okf.ts";
+import { beginsAsHead, diffWithin, findOkfProblem, isPerson } from "./check-okf.ts";
 import { commitNodes } from "./commit-change.ts";
 import type { PageDiff } from "./diff-page.ts";
 import { findPageOfNode, nodeIn } from "./find-node.ts";
 import { loadAroundNode } from "./load-around.ts";
 import { loadPage, lockHead, type LoadedPage } from "./load-page.ts";
 import type { Page } from "./lookup.ts";
+import { lockNames, namesLinked } from "./lock-names.ts";
 import { parseFragment } from "./node-fragment.ts";
 import { isTouchedSince, readPast } from "./page-history.ts";
 import type { TreeNode } from "./page-tree.ts";
+import { parseOkf } from "./parse-okf.ts";
 import { isEmpty } from "./plan-changes.ts";
 import { frameNodes, planPlace } from "./plan-place.ts";
 import type { Writer } from "./scope.ts";
@@ -35,6 +37,7 @@ export async function editNode(writer: Writer, edit: NodeEdit): Promise<EditNode
   if (problem !== undefined) return { kind: "refused", reason: problem };
   const pageId = await findPageOfNode(writer, nodeId);
   if (pageId === undefined) return { kind: "missing" };
+  await lockNames(writer, { linked: namesLinked(parseOkf(okf).nodes) });
   const page = await lockHead(writer, pageId);
   if (page === undefined) {
     const [seen] = await writer.tx<{ title: string }[]>`select title from pages where id = ${pageId}`;
@@ -59,9 +62,11 @@ async function editPlace(
   const subtree = around.nodes.slice(around.start, around.start + around.size);
   const isMerged = revision !== page.revision;
   if (isMerged && (await isTouchedSince(writer, page.id, revision, subtree))) return undefined;
-  const read = await readSubtree(writer, frameNodes(around), subtree, okf);
+  const read = await readSubtree(writer, page.id, frameNodes(around), subtree, okf);
   if (read.kind === "refused") return read;
   const { wanted, warnings } = read;
+  // How a page begins is judged with its frontmatter.
+  if (around.start === 0 && !isPerson(writer) && beginsAsHead(wanted[0]?.text ?? "")) return undefined;
   const changes = await planPlace(writer, page.id, around, wanted);
   if (changes === undefined) return undefined;
   if (isEmpty(changes)) return { kind: "unchanged", page, isAsGiven: !isMerged, warnings };
@@ -87,7 +92,7 @@ async function editWhole(writer: Writer, page: LoadedPage, { nodeId, okf, revisi
     const reason = `The page "${page.title}" had no node ${nodeId} at revision ${revision}.`;
     return { kind: "refused" as const, reason };
   }
-  const read = await readSubtree(writer, base.nodes, found.subtree, okf);
+  const read = await readSubtree(writer, page.id, base.nodes, found.subtree, okf);
   if (read.kind === "refused") return read;
   const { wanted, warnings } = read;
   const around: readonly TreeNode[] = base.nodes;
@@ -102,6 +107,7 @@ async function editWhole(writer: Writer, page: LoadedPage, { nodeId, okf, revisi
 /** What a fragment makes of a subtree of `nodes`. Its root is the node itself, whatever it says now. */
 async function readSubtree(
   writer: Writer,
+  pageId: string,
   nodes: readonly TreeNode[],
   subtree: readonly TreeNode[],
   okf: string,
@@ -115,7 +121,7 @@ async function readSubtree(
     return { kind: "refused", reason: `The root of the fragment is a ${root?.kind}; it has to be a bullet.` };
   }
   const isNamed = root.id === undefined || root.id === node.id || root.kind !== node.kind;
-  const diff = await diffWithin(writer, subtree, [{ ...root, id: isNamed ? node.id : root.id }, ...rest]);
+  const diff = await diffWithin(writer, pageId, subtree, [{ ...root, id: isNamed ? node.id : root.id }, ...rest]);
   const rootId = diff.wanted[0]?.id;
   const wanted = diff.wanted.map((one, n) => ({
     ...one,

@@ -1,4 +1,5 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { mkdir, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Sql } from "@countersign/db/connect.ts";
 import { transaction } from "@countersign/db/transaction.ts";
@@ -29,7 +30,10 @@ export async function exportFolder(sql: Sql, { workspaceId, userId, folder, dir 
     const files = await transaction(sql, (tx) => exportPages({ tx, workspaceId, userId }, some), { isReadOnly: true });
     for (const { path, text } of files) {
       await mkdir(dirname(join(folder, path)), { recursive: true });
-      await writeFile(join(folder, path), text);
+      // Beside it and then in its place: whoever stops in between leaves the old file whole.
+      const aside = join(folder, dirname(path), `.${randomUUID()}.part`);
+      await writeFile(aside, text);
+      await rename(aside, join(folder, path));
       written.push(path);
     }
   }

@@ -29,15 +29,15 @@ export async function listExportPaths(reader: Reader, { dir = "" }: ExportQuery)
            line_end as "lineEnd"
       from ${visiblePages(reader)} p join directories d on d.workspace_id = p.workspace_id and d.dir = p.dir
      where ${key} = '' or d.key = ${key} or starts_with(d.key, ${key} || '/')
-     order by file_name is null, p.dir, slug, p.id`;
+     order by file_name is null,
+              not exists (select from page_files f
+                           where f.workspace_id = p.workspace_id and f.page_id = p.id and f.imported_revision is not null
+                             and f.path = concat_ws('/', nullif(p.dir, ''), file_name)),
+              p.dir, slug, p.id`;
   const plain = pages.map((page) => ({ ...page, path: withoutPathProblem(page.path) }));
   // No file has the name of a folder that others lie in.
-  const taken = new Set(plain.flatMap(({ path }) => foldersOf(path)));
-  return plain.map((page) => {
-    const path = findFreePath(page.path, taken);
-    taken.add(path);
-    return { ...page, path };
-  });
+  const taken = new Map(plain.flatMap(({ path }) => foldersOf(path)).map((folder) => [folder, 1]));
+  return plain.map((page) => ({ ...page, path: takeFreePath(page.path, taken) }));
 }
 
 /** The files of these pages, those that are gone meanwhile left out. */
@@ -51,9 +51,18 @@ export async function exportPages(reader: Reader, paths: readonly ExportPath[]):
   return files;
 }
 
-/** A page made here may have the slug that is another's file name. */
-function findFreePath(path: string, taken: ReadonlySet<string>): string {
+/**
+ * A path that no page before has: a page made here may have the slug that is another's file name, and one that came back
+ * the file name itself. `taken` knows for each path the number that was tried last, so that each is tried once.
+ */
+function takeFreePath(path: string, taken: Map<string, number>): string {
+  const [, stem = path, end = ""] = /^(.*?)(\.md)?$/is.exec(path) ?? [];
   let free = path;
-  for (let n = 2; taken.has(free); n += 1) free = path.replace(/\.md$/i, `-${n}.md`);
+  for (let n = taken.get(path) ?? 1; taken.has(free);) {
+    n += 1;
+    free = `${stem}-${n}${end}`;
+    taken.set(path, n);
+  }
+  taken.set(free, 1);
   return free;
 }

@@ -55,13 +55,13 @@ function* findPaths(text: string): Generator<{ readonly path: string; readonly s
   }
 }
 
-/** The text with the links of a page's name renamed, and how many there were. */
+/** The text with the links of a page's names renamed, and how many there were. */
 export function renameLinks(
   node: { readonly kind: NodeKind; readonly text: string },
-  from: string,
+  from: ReadonlySet<string>,
   to: string,
 ): { readonly text: string; readonly count: number } {
-  const links = findLinks(node).filter(({ kind, target }) => kind === "title" && target === from);
+  const links = findLinks(node).filter(({ kind, target }) => kind === "title" && from.has(target));
   let { text } = node;
   for (const { start, end } of links.toReversed()) text = text.slice(0, start) + to + text.slice(end);
   return { text, count: links.length };

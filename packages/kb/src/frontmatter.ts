@@ -7,20 +7,19 @@ export interface Frontmatter {
   readonly type: string | undefined;
   readonly labels: readonly string[];
   readonly aliases: readonly string[];
-  /** Each claim that a person verified the page, as JSON. */
-  readonly humanMarks: readonly string[];
   /** Why YAML refuses it, where it does: then what can be read is read line by line. */
   readonly problem: string | undefined;
 }
 
-const block = /^\uFEFF?---[ \t]*\n((?:[^\n]*\n)*?)---[ \t]*(?:\n|$)/;
+/** The block of YAML above a page, without its fences. */
+export const frontmatterBlock = /^\uFEFF?---[ \t]*\n((?:[^\n]*\n)*?)---[ \t]*(?:\n|$)/;
 const mostNames = 50;
 /** What is longer is not given to the parser of YAML, which takes 10 µs and more for a character. */
-const longestParsed = 20_000;
+export const longestParsed = 20_000;
 
 /** Reads the text above a page's first node. Never throws: frontmatter that YAML refuses is read as far as it goes. */
 export function readFrontmatter(text: string): Frontmatter {
-  const source = block.exec(text)?.[1];
+  const source = frontmatterBlock.exec(text)?.[1];
   if (source === undefined) return { ...nothing };
   const read = source.length > longestParsed ? { problem: tooLong(source) } : parseYaml(source);
   return "problem" in read ? { ...readLines(source), problem: read.problem } : { ...read, problem: undefined };
@@ -47,7 +46,6 @@ function parseYaml(source: string): Omit<Frontmatter, "problem"> | { readonly pr
       aliases: [...listOf(value["aliases"]), ...listOf(value["alias"])].filter(
         (name) => findTitleProblem(name) === undefined,
       ),
-      humanMarks: marksOf(value),
     };
   } catch {
     return { problem: noKeys }; // Aliases that multiply without end, or depth without end; the text is kept as it is.
@@ -61,26 +59,11 @@ function placeIn(source: string, at: number): string {
   return ` at line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
 }
 
-/** The frontmatter with this title and all else as it was; one is made where there is none. */
-export function withTitle(text: string, title: string): string {
-  const line = `title: ${JSON.stringify(title)}`;
-  const found = block.exec(text);
-  if (found?.[1] === undefined) {
-    const mark = text.startsWith("\uFEFF") ? "\uFEFF" : "";
-    return `${mark}---\n${line}\n---\n\n${text.slice(mark.length)}`;
-  }
-  const key = /^(?:title|"title"|'title')[ \t]*:.*\n(?:[ \t].*\n)*/m;
-  const inner = key.test(found[1]) ? found[1].replace(key, () => `${line}\n`) : `${found[1]}${line}\n`;
-  const start = found[0].indexOf("\n") + 1;
-  return text.slice(0, start) + inner + text.slice(start + found[1].length);
-}
-
 const nothing: Frontmatter = {
   title: undefined,
   type: undefined,
   labels: [],
   aliases: [],
-  humanMarks: [],
   problem: undefined,
 };
 
@@ -89,26 +72,12 @@ function readLines(source: string): Omit<Frontmatter, "problem"> {
     const line = new RegExp(`^${name}:[ \\t]+(\\S.*)$`, "m").exec(source)?.[1]?.trim();
     return line === undefined || /^[|>&*!{[#]/.test(line) ? undefined : line.replace(/^(["'])(.*)\1$/, "$2");
   };
-  const humanMarks = /verified/i.test(source) ? (source.match(/human:[^\s,}\]]*/gi) ?? []) : [];
   return {
     title: textOf(field("title"), findTitleProblem),
     type: textOf(field("type"), findTextProblem),
     labels: [],
     aliases: [],
-    humanMarks,
   };
-}
-
-/** Every entry below any key spelled `verified` that names a person, wherever it stands. */
-function marksOf(value: unknown, isVerified = false, seen = new Set<unknown>()): string[] {
-  if (typeof value === "string") return isVerified && /^\s*human\s*:/i.test(value) ? [value.trim()] : [];
-  if (typeof value !== "object" || value === null || seen.has(value)) return [];
-  seen.add(value);
-  const marks = Object.entries(value).flatMap(([key, inner]) =>
-    marksOf(inner, isVerified || key.trim().toLowerCase() === "verified", seen),
-  );
-  seen.delete(value);
-  return isVerified && marks.length > 0 && !Array.isArray(value) ? [JSON.stringify(value)] : marks;
 }
 
 function textOf(value: unknown, findProblem: (text: string) => string | undefined): string | undefined {
@@ -125,4 +94,12 @@ function listOf(value: unknown): string[] {
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A text in quotes, which all readers of YAML see alike: what ends a line for some of them is written as an escape. */
+export function quoteText(text: string): string {
+  return JSON.stringify(text).replaceAll(
+    /[\u0085\u2028\u2029]/g,
+    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }

@@ -1,3 +1,4 @@
+import { isTooLong, readBriefly } from "./read-briefly.ts";
 import { manyVisibleNodes, showPages, visibleNodes, visiblePages, type Reader } from "./scope.ts";
 import { findTextProblem } from "./text.ts";
 
@@ -22,9 +23,7 @@ export type GrepResult =
   | { readonly kind: "refused"; readonly reason: string }
   | { readonly kind: "timeout" };
 
-const statementTimeoutMs = 1_000;
 const excerptLength = 300;
-const queryCanceled = "57014";
 const invalidRegularExpression = "2201B";
 
 /**
@@ -73,22 +72,11 @@ export async function grepNodes(reader: Reader, query: GrepQuery): Promise<GrepR
     return { kind: "found", matches, total: rows[0]?.total ?? 0 };
   } catch (error) {
     if (!(error instanceof Error && "code" in error)) throw error;
-    if (error.code === queryCanceled) return { kind: "timeout" };
+    if (isTooLong(error)) return { kind: "timeout" };
     if (error.code === invalidRegularExpression) {
       return { kind: "refused", reason: `The pattern is no regular expression: ${error.message}.` };
     }
     throw error;
-  }
-}
-
-/** Runs `body` without the right to write and with a bound on its time, and leaves the transaction as it was. */
-async function readBriefly<R>({ tx }: Reader, body: () => Promise<R>): Promise<R> {
-  await tx`savepoint brief_read`;
-  try {
-    await tx.unsafe(`set local transaction_read_only = on; set local statement_timeout = ${statementTimeoutMs}`);
-    return await body();
-  } finally {
-    await tx.unsafe("rollback to savepoint brief_read; release savepoint brief_read");
   }
 }
 

@@ -1,6 +1,7 @@
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
 import { expect, test } from "vitest";
 import { appendBullet } from "./append-bullet.ts";
+import { listExportPaths } from "./export-pages.ts";
 import { lookupPage } from "./lookup.ts";
 import { actOn, type Person } from "./testing/acts.ts";
 import { newWorkspace } from "./testing/new-workspace.ts";
@@ -85,4 +86,30 @@ test("frontmatter whose aliases multiply without end is kept, and nothing hangs"
   const source = `---\n${bomb.join("\n")}\n---\n- a\n`;
   const page = await imported(me, "bomb.md", source);
   expect(await act.text(me, page.id)).toBe(source);
+});
+
+test("a file whose name does not end in .md is not imported, and says why", async () => {
+  const me = await newWorkspace(sql);
+  for (const path of ["d/noext", "x.txt", "y.md.bak", "z.markdown"]) {
+    expect(await act.importFile(me, path, "- a\n"), path).toMatchObject({
+      kind: "skipped",
+      reason: expect.stringContaining(".md"),
+    });
+  }
+  expect(await act.importFile(me, "README.MD", "- a\n")).toMatchObject({ kind: "imported" });
+});
+
+test("pages of one path have each a path of its own when they are written, whatever the name, and however many they are", async () => {
+  const me = await newWorkspace(sql);
+  const names = ["noext", "noext", "noext", "x.md", "x.md", "x-2.md", ".md", ".md", "a.b", "a.b"];
+  for (const [n, name] of names.entries()) {
+    const page = await imported(me, `d/${n}.md`, `- ${n}\n`);
+    await sql`update pages set file_name = ${name} where id = ${page.id}`;
+  }
+  await sql`
+    insert into pages (id, workspace_id, dir, title, slug, type, frontmatter, line_end, revision)
+    select gen_random_uuid(), ${me.workspaceId}, 'd', 'Many', 'many', 'Page', '', chr(10), 1 from generate_series(1, 5000)`;
+  const paths = (await act.do(me, (reader) => listExportPaths(reader, {}))).map(({ path }) => path);
+  expect(new Set(paths).size).toBe(5_000 + names.length);
+  expect(paths).toEqual(expect.arrayContaining(["d/noext", "d/noext-2", "d/x.md", "d/many.md", "d/many-5000.md"]));
 });

@@ -1,18 +1,18 @@
+import { v7 as newId } from "uuid";
 import { applyParsed } from "./apply-okf.ts";
-import { diffWithin, findNewMarks } from "./check-okf.ts";
+import { diffWithin, findFalseHead, findNewMarks } from "./check-okf.ts";
 import { insertPage } from "./create-page.ts";
-import { diffPage } from "./diff-page.ts";
 import { mayWriteIn } from "./directories.ts";
 import { findPathProblem } from "./file-path.ts";
 import { readFrontmatter } from "./frontmatter.ts";
-import { lockPage, type LoadedPage } from "./load-page.ts";
+import { fileKeyOf, lockNames, namesLinked } from "./lock-names.ts";
+import { lockPage } from "./load-page.ts";
 import type { Page } from "./lookup.ts";
 import type { Clash } from "./merge-trees.ts";
-import { readPast, type PastPage } from "./page-history.ts";
-import { parseOkf } from "./parse-okf.ts";
-import { planChanges } from "./plan-changes.ts";
+import { findBase, findPageOfFile, isKnownFile, noteImport } from "./page-files.ts";
+import { parseOkf, type ParsedPage } from "./parse-okf.ts";
 import { lockRenames } from "./rename-everywhere.ts";
-import { visiblePages, type Writer } from "./scope.ts";
+import type { Writer } from "./scope.ts";
 import { findTextProblem, findTitleProblem } from "./text.ts";
 
 export interface SourceFile {
@@ -36,18 +36,58 @@ export type ImportPageResult =
 
 /**
  * Makes one Markdown file a page with its nodes, byte for byte: `readPage` gives the file back. The title is the
- * frontmatter's, else the file's name. A file that was imported before from the same place is merged into its page:
- * what changed in the file since, onto what changed here. One that cannot be stored exactly is skipped.
+ * frontmatter's, else the file's name. A file that a page was imported from, or was written to, is merged into that page
+ * wherever it stands by now: what changed in the file since, onto what changed here. One whose page was removed here, and
+ * one that cannot be stored exactly, is skipped.
  */
 export async function importPage(writer: Writer, file: SourceFile): Promise<ImportPageResult> {
   const { tx, workspaceId } = writer;
   const problem = findFileProblem(file);
   if (problem !== undefined) return { kind: "skipped", reason: problem };
   const path = file.dir === "" ? file.fileName : `${file.dir}/${file.fileName}`;
+  const parsed = parseOkf(file.source);
+  // A rename locks in this order.
+  const mayRename = readFrontmatter(parsed.frontmatter).title !== undefined && (await isKnownFile(writer, path));
+  if (mayRename) await lockRenames(writer);
+  await lockNames(writer, namesIn(file.fileName, parsed));
   await tx`select pg_advisory_xact_lock(hashtextextended(${`file ${workspaceId} ${path}`}, 0))`;
-  const [known] = await tx<{ id: string }[]>`
-    select id from ${visiblePages(writer)} p where dir = ${file.dir} and file_name = ${file.fileName} order by id limit 1`;
-  return known === undefined ? await importNew(writer, file) : await importAgain(writer, known.id, file);
+  const known = await findPageOfFile(writer, path, parsed);
+  switch (known.kind) {
+    case "new":
+      return await importNew(writer, file, parsed);
+    case "removed":
+      return { kind: "skipped", reason: await explainRemoved(writer, known) };
+    case "found":
+      return await importAgain(writer, known.pageId, { path, file, parsed });
+  }
+}
+
+/**
+ * Afterwards all these files can be imported one after the other in this transaction, beside others that do the same, and
+ * none waits for another's. To be called before anything is locked.
+ */
+export async function lockFiles(writer: Writer, files: readonly SourceFile[]): Promise<void> {
+  await lockRenames(writer);
+  const names = files.map(({ fileName, source }) => namesIn(fileName, parseOkf(source)));
+  await lockNames(writer, {
+    given: names.flatMap(({ given }) => given),
+    linked: names.flatMap(({ linked }) => linked),
+  });
+}
+
+function namesIn(fileName: string, { frontmatter, nodes }: ParsedPage) {
+  const { title = titleOf(fileName), aliases } = readFrontmatter(frontmatter);
+  return { given: [title, ...aliases, fileKeyOf(fileName)], linked: namesLinked(nodes) };
+}
+
+async function explainRemoved(
+  { tx }: Writer,
+  { page, isAsItWas }: { readonly page: Page; readonly isAsItWas: boolean },
+): Promise<string> {
+  const [last] = await tx<{ id: string }[]>`
+    select id from commands where page_id = ${page.id} order by revision desc limit 1`;
+  const what = isAsItWas ? "and the file is as it was, so it stays so" : "and the file has changed since";
+  return `its page "${page.title}" was removed here, ${what}; to have it, take that back (change ${last?.id}) and import again`;
 }
 
 function findFileProblem({ dir, fileName, source }: SourceFile): string | undefined {
@@ -55,17 +95,26 @@ function findFileProblem({ dir, fileName, source }: SourceFile): string | undefi
   const problem = findTextProblem(source) ?? findTextProblem(path);
   if (problem !== undefined) return `it cannot be stored: ${problem}`;
   if (path.length > 600) return `its path has ${path.length} characters; at most 600 are kept`;
-  return findPathProblem(path);
+  return findPathProblem(path) ?? findNameProblem(fileName);
 }
 
-async function importNew(writer: Writer, { dir, fileName, source }: SourceFile): Promise<ImportPageResult> {
+function findNameProblem(fileName: string): string | undefined {
+  return /.\.md$/i.test(fileName) ? undefined : "its name does not end in .md, as the name of a page's file does";
+}
+
+async function importNew(
+  writer: Writer,
+  { dir, fileName }: SourceFile,
+  { frontmatter, lineEnd, nodes }: ParsedPage,
+): Promise<ImportPageResult> {
   if (!(await mayWriteIn(writer, dir))) return { kind: "skipped", reason: "you may not write in its directory" };
-  const { frontmatter, lineEnd, nodes } = parseOkf(source);
-  const marks = findNewMarks(writer, "", frontmatter);
+  const id = newId();
+  const { wanted, warnings } = await diffWithin(writer, id, [], nodes);
+  const marks = findNewMarks(writer, "", frontmatter) ?? findFalseHead(writer, [], { frontmatter, nodes: wanted });
   if (marks !== undefined) return { kind: "skipped", reason: marks };
-  const { wanted, warnings } = await diffWithin(writer, [], nodes);
   const title = titleOf(fileName);
   const { page } = await insertPage(writer, {
+    id,
     kind: "page.imported",
     dir,
     title,
@@ -85,24 +134,23 @@ async function importNew(writer: Writer, { dir, fileName, source }: SourceFile):
 async function importAgain(
   writer: Writer,
   pageId: string,
-  { fileName, source }: SourceFile,
+  { path, file, parsed }: { readonly path: string; readonly file: SourceFile; readonly parsed: ParsedPage },
 ): Promise<ImportPageResult> {
-  const parsed = parseOkf(source);
   if (readFrontmatter(parsed.frontmatter).title !== undefined) await lockRenames(writer);
   const page = await lockPage(writer, pageId);
   if (page === undefined) return { kind: "skipped", reason: "you may not change the page it was imported as" };
-  const result = await applyParsed(writer, page, parsed, "page.imported", await lastImport(writer, page));
+  const { base, revision, notes } = await findBase(writer, page, path, parsed);
+  const result = await applyParsed(writer, page, parsed, "page.imported", base);
   switch (result.kind) {
     case "applied":
     case "unchanged": {
       const { page: now, warnings } = result;
       const isFile = result.kind === "applied" ? !result.isMerged : result.isAsGiven;
-      if (isFile || result.kind === "applied") {
-        await writer.tx`
-          update pages set imported_revision = ${now.revision}, imported_source = ${isFile ? null : source}
-           where id = ${pageId}`;
-      }
-      const all = [...warnings, ...oddsOf(fileName, parsed.frontmatter)];
+      if (isFile) await noteImport(writer, pageId, { path, revision: now.revision, source: null });
+      else if (result.kind === "applied") {
+        await noteImport(writer, pageId, { path, revision: now.revision, source: file.source });
+      } else if (revision !== undefined) await noteImport(writer, pageId, { path, revision, source: null });
+      const all = [...warnings, ...notes, ...oddsOf(file.fileName, parsed.frontmatter)];
       const kind = result.kind === "applied" ? "updated" : "unchanged";
       return { kind, page: now, nodeCount: parsed.nodes.length, warnings: all };
     }
@@ -114,15 +162,6 @@ async function importAgain(
     case "ambiguous":
       throw new Error(`Importing into page ${pageId} was ${result.kind}, although it is locked`);
   }
-}
-
-/** The file as it was imported last, under the ids that its nodes have here. */
-async function lastImport(writer: Writer, page: LoadedPage): Promise<PastPage> {
-  const past = await readPast(writer, page, page.importedRevision ?? page.revision);
-  if (past === undefined || page.importedSource === null) return past ?? page;
-  const { frontmatter, nodes } = parseOkf(page.importedSource);
-  const { wanted } = diffPage(past.nodes, nodes);
-  return { frontmatter, nodes: planChanges([], wanted).inserted };
 }
 
 /** What a reader of other bundles would not take; it is kept as it is all the same. */

@@ -86,3 +86,13 @@ test("pages are reached over two links at most so far, each once, and up to the 
   expect(await reach(2, 10)).toEqual(["P1", "P2", "P3", "P4"]);
   expect(await reach(2, 3)).toEqual(["P1", "P2", "P3"]);
 });
+
+test("a rename also rewrites a link that still says a name which the page has no more", async () => {
+  const me = await newWorkspace(sql);
+  const target = await act.page(me, "Second", "- x\n");
+  const page = await act.page(me, "P", "- to [[Second]] and [[Elsewhere]]\n");
+  await sql`update nodes set text = 'to [[First]] and [[Elsewhere]]' where page_id = ${page.id}`;
+  await sql`update links set target = 'first' where page_id = ${page.id} and target = 'second'`;
+  await act.do(me, (writer) => movePage(writer, { pageId: target.id, title: "Third" }));
+  expect(await act.outline(me, page.id)).toBe("- to [[Third]] and [[Elsewhere]]\n");
+});

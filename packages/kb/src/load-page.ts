@@ -9,8 +9,6 @@ export interface LoadedPage extends Page {
   readonly frontmatter: string;
   readonly lineEnd: "\n" | "\r\n";
   readonly fileName: string | null;
-  readonly importedRevision: number | null;
-  readonly importedSource: string | null;
   readonly names: readonly string[];
   /** In page order. */
   readonly nodes: readonly KeyedNode[];
@@ -39,7 +37,6 @@ export async function loadPage(reader: Reader, pageId: string): Promise<LoadedPa
     select null::uuid as id, null::uuid as "parentId", '' as "orderKey", 'page' as kind,
            json_build_object('id', id, 'dir', dir, 'title', title, 'slug', slug, 'type', type, 'revision', revision,
                              'frontmatter', frontmatter, 'lineEnd', line_end, 'fileName', file_name,
-                             'importedRevision', imported_revision, 'importedSource', imported_source,
                              'names', names)::text as text,
            null::text as lead, null::text as hang, null::text as trail
       from page
@@ -78,6 +75,6 @@ export function nodeOf({ id, parentId, orderKey, kind, text, lead, hang, trail }
 
 /** What the frontmatter says of a page, with what stands in where it says nothing. */
 export function describePage(frontmatter: string, fallbackTitle: string) {
-  const { title = fallbackTitle, type = "Page", labels, aliases, problem, humanMarks } = readFrontmatter(frontmatter);
-  return { title, type, labels, aliases, problem: problem ?? null, humanMarks };
+  const { title = fallbackTitle, type = "Page", labels, aliases, problem } = readFrontmatter(frontmatter);
+  return { title, type, labels, aliases, problem: problem ?? null };
 }

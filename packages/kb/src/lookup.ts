@@ -1,3 +1,4 @@
+import { directoryKeyOf } from "./directories.ts";
 import { foldName } from "./fold.ts";
 import { showPages, visiblePages, type Reader } from "./scope.ts";
 
@@ -53,6 +54,19 @@ export async function lookupPage(reader: Reader, name: string): Promise<Lookup> 
     (exact.length > 0 ? exact : pages).map(({ id }) => id),
   );
   return others.length === 0 ? { kind: "found", page } : { kind: "ambiguous", pages: [page, ...others] };
+}
+
+/** The page of exactly this title in a directory, however that is spelt; no other name of a page counts. The oldest of several. */
+export async function findPageIn(reader: Reader, title: string, dir: string): Promise<Page | undefined> {
+  const [page] = await reader.tx<Page[]>`
+    select id, dir, title, slug, type, revision
+      from ${visiblePages(reader)} p
+     where names @> array[${foldName(title)}] and title = ${title}
+       and dir in (select d.dir from directories d
+                    where d.workspace_id = p.workspace_id and d.key = ${directoryKeyOf(dir)})
+     order by created_at, id limit 1`;
+  if (page !== undefined) showPages(reader, [page.id]);
+  return page;
 }
 
 async function findNearestTitles(reader: Reader, name: string): Promise<string[]> {

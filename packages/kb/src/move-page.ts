@@ -2,12 +2,14 @@ import { commitChange } from "./commit-change.ts";
 import { recordCommand } from "./commands.ts";
 import { findDirectory, keepDirectory, mayWriteIn } from "./directories.ts";
 import { foldName } from "./fold.ts";
-import { withTitle } from "./frontmatter.ts";
-import { lockPage } from "./load-page.ts";
+import { type LoadedPage, lockPage } from "./load-page.ts";
+import { lockNames } from "./lock-names.ts";
 import { lookupPage, type Page } from "./lookup.ts";
+import { keepFile } from "./page-files.ts";
 import { lockRenames } from "./rename-everywhere.ts";
 import type { Writer } from "./scope.ts";
 import { findTitleProblem, slugOf } from "./text.ts";
+import { type TitledFrontmatter, withTitle } from "./title-in-frontmatter.ts";
 
 export interface PageMove {
   readonly pageId: string;
@@ -26,8 +28,15 @@ export async function movePage(writer: Writer, { pageId, title, dir }: PageMove)
   const problem = title === undefined ? undefined : findTitleProblem(title);
   if (problem !== undefined) return { kind: "refused", reason: `The title cannot be used: ${problem}.` };
   await lockRenames(writer);
+  if (title !== undefined) {
+    const [old] = await writer.tx<{ names: string[] }[]>`select names from pages where id = ${pageId}`;
+    await lockNames(writer, { given: [title, ...(old?.names ?? [])] });
+  }
   const page = await lockPage(writer, pageId);
   if (page === undefined) return { kind: "forbidden" };
+  const wantedTitle = title?.trim() ?? page.title;
+  const titled = wantedTitle === page.title ? undefined : await findTitled(writer, page, wantedTitle);
+  if (titled?.kind === "refused") return titled;
   let moved: Page = page;
   if (dir !== undefined) {
     const wanted = await findDirectory(writer, dir);
@@ -36,27 +45,21 @@ export async function movePage(writer: Writer, { pageId, title, dir }: PageMove)
       return { kind: "refused", reason: `You may not write in ${wanted.dir || "the top directory"}.` };
     if (wanted.dir !== page.dir) moved = await changeDir(writer, page, wanted.dir);
   }
-  const wantedTitle = title?.trim() ?? page.title;
-  if (wantedTitle === page.title)
+  if (titled === undefined)
     return moved === page ? { kind: "unchanged", page } : { kind: "moved", page: moved, renamedLinks: 0 };
-  const other = await lookupPage(writer, wantedTitle);
-  if (other.kind !== "missing" && foldName(wantedTitle) !== foldName(page.title)) {
-    return {
-      kind: "refused",
-      reason: `There already is a page "${wantedTitle}"; titles are unique, so choose another.`,
-    };
-  }
-  const committed = await commitChange(
-    writer,
-    { ...page, ...moved },
-    {
-      kind: "page.moved",
-      frontmatter: withTitle(page.frontmatter, wantedTitle),
-      nodes: page.nodes,
-    },
-  );
+  const change = { kind: "page.moved" as const, frontmatter: titled.frontmatter, nodes: page.nodes };
+  const committed = await commitChange(writer, { ...page, ...moved }, change);
   if (committed === undefined) throw new Error(`The title of page ${page.id} did not change`);
   return { kind: "moved", page: committed.page, renamedLinks: committed.renamedLinks };
+}
+
+/** The page's frontmatter with a title that no other page has. */
+async function findTitled(writer: Writer, page: LoadedPage, title: string): Promise<TitledFrontmatter> {
+  const other = await lookupPage(writer, title);
+  if (other.kind !== "missing" && foldName(title) !== foldName(page.title)) {
+    return { kind: "refused", reason: `There already is a page "${title}"; titles are unique, so choose another.` };
+  }
+  return withTitle(page.frontmatter, title);
 }
 
 async function changeDir(writer: Writer, page: Page, dir: string): Promise<Page> {
@@ -66,6 +69,7 @@ async function changeDir(writer: Writer, page: Page, dir: string): Promise<Page>
      where id = ${page.id}
     returning id, dir, title, slug, type, revision`;
   if (after === undefined) throw new Error(`Page ${page.id} vanished while it was locked`);
+  await keepFile(writer, page.id);
   await recordCommand(writer, {
     pageId: page.id,
     revision: after.revision,

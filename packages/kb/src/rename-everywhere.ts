@@ -13,32 +13,34 @@ export async function lockRenames({ tx, workspaceId }: Writer): Promise<void> {
 }
 
 /**
- * Writes a page's new title into the links that go to it under its old one: in the pages that the writer may change and
+ * Writes a page's new title into the links that go to it under its old one, or under a name it has no more: in the pages that the writer may change and
  * whose readers may all see the renamed page too, so that nobody learns its title from a link. Other links keep their
  * text and their page. Answers how many links were rewritten.
  */
 export async function renameEverywhere(writer: Writer, renamed: LoadedPage, title: string): Promise<number> {
   const { tx, workspaceId } = writer;
   const from = foldName(renamed.title);
-  const sources = await tx<{ id: string; nodeIds: string[] }[]>`
-    select p.id, array_agg(distinct l.node_id)::text[] as "nodeIds"
+  const sources = await tx<{ id: string; links: { nodeId: string; target: string }[] }[]>`
+    select p.id, json_agg(json_build_object('nodeId', l.node_id, 'target', l.target)) as links
       from links l
       join ${writablePages(writer)} p on p.id = l.page_id
-     where l.target_page_id = ${renamed.id} and l.kind = 'title' and l.target = ${from}
+     where l.target_page_id = ${renamed.id} and l.kind = 'title'
+       and (l.target = ${from} or l.target <> all(${[...renamed.names]}::text[]))
        and (cardinality(closing_rules(${workspaceId}, ${renamed.id})) = 0
             or closing_rules(${workspaceId}, ${renamed.id}) = closing_rules(${workspaceId}, p.id))
      group by p.id
      order by p.id`;
   let count = 0;
-  for (const { id, nodeIds } of sources) {
+  for (const { id, links } of sources) {
     await tx`select from pages where id = ${id} for no key update`;
     const page = await loadPage(writer, id);
     if (page === undefined) continue;
-    const wanted = new Set(nodeIds);
+    const wanted = Map.groupBy(links, ({ nodeId }) => nodeId);
     const changed: { before: KeyedNode; after: KeyedNode }[] = [];
     for (const node of page.nodes) {
-      if (!wanted.has(node.id)) continue;
-      const { text, count: found } = renameLinks(node, from, title);
+      const old = wanted.get(node.id);
+      if (old === undefined) continue;
+      const { text, count: found } = renameLinks(node, new Set(old.map(({ target }) => target)), title);
       if (found === 0) continue;
       count += found;
       changed.push({ before: node, after: { ...node, text } });

@@ -50,6 +50,20 @@ describe("a search", () => {
     expect(await texts(me, "户用")).toEqual([]);
   });
 
+  test("KN16: finds a flag, and one or two signs that are no word", async () => {
+    const me = await workspaceWith("from 🇩🇪 to 🇫🇷", "a -> b", "about ~5", "100% sure", "a_b", "plain");
+    const cases: [string, string][] = [
+      ["🇩🇪", "from 🇩🇪 to 🇫🇷"],
+      ["🇫🇷", "from 🇩🇪 to 🇫🇷"],
+      ["->", "a -> b"],
+      ["~", "about ~5"],
+      ["%", "100% sure"],
+      ["_", "a_b"],
+    ];
+    for (const [q, found] of cases) expect(await texts(me, q), q).toEqual([found]);
+    expect(await texts(me, "🇪🇫")).toEqual([]);
+  });
+
   test("of a quoted phrase finds its words in their order only", async () => {
     const me = await workspaceWith("the quick brown fox", "brown and quick", "quick, brown");
     expect((await texts(me, '"quick brown"')).toSorted()).toEqual(["quick, brown", "the quick brown fox"]);

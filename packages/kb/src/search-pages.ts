@@ -1,5 +1,6 @@
 import { foldName } from "./fold.ts";
 import type { NodeKind } from "./outline.ts";
+import { isTooLong, readBriefly } from "./read-briefly.ts";
 import { manyVisibleNodes, showPages, visiblePages, type Reader } from "./scope.ts";
 import { findTextProblem } from "./text.ts";
 import { readCertainWords, readQuery } from "./words.ts";
@@ -72,10 +73,12 @@ export async function searchPages(reader: Reader, { q, kinds }: SearchQuery): Pr
     // For a name with a slip in it: where names are much alike, each would be similar to most.
     hasPages && named.length === 0 ? findBySimilarName(reader, plain) : none,
   ]);
+  const isSign = isRare && all.length === 0 && isTooShort(plain) && /^[^\p{L}\p{N}]+$/u.test(plain);
+  const signs = isSign ? await findSign(reader, plain, nodeKinds) : [];
   const lists: [HitList, readonly Row[]][] = [
     ["name", named],
     ["words", all],
-    ["text", literal],
+    ["text", [...literal, ...signs]],
     ["some words", some],
     ["similar name", similar],
   ];
@@ -126,8 +129,25 @@ async function findByWords(reader: Reader, words: string, kinds: readonly string
 }
 
 async function findByText(reader: Reader, text: string, kinds: readonly string[]): Promise<readonly Row[]> {
-  // An index of trigrams finds nothing shorter.
-  if (Array.from(text).length < 3) return [];
+  return isTooShort(text) ? [] : await selectByText(reader, text, kinds);
+}
+
+/** An index of trigrams finds nothing shorter. */
+function isTooShort(text: string): boolean {
+  return Array.from(text).length < 3;
+}
+
+/** What is no word and too short for an index is looked for in every node, for a second at most. */
+async function findSign(reader: Reader, text: string, kinds: readonly string[]): Promise<readonly Row[]> {
+  try {
+    return await readBriefly(reader, () => selectByText(reader, text, kinds));
+  } catch (error) {
+    if (isTooLong(error)) return [];
+    throw error;
+  }
+}
+
+async function selectByText(reader: Reader, text: string, kinds: readonly string[]): Promise<readonly Row[]> {
   const { tx } = reader;
   const pattern = `%${text.replaceAll(/[\\%_]/g, "\\$&")}%`;
   // Trigrams are many and each is in many texts; where a whole word is certain to be there, it leaves few to compare.

@@ -2,12 +2,14 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { findCommonSubsequence } from "./common-subsequence.ts";
 import { findLinks } from "./find-links.ts";
-import { readFrontmatter, withTitle } from "./frontmatter.ts";
+import { readFrontmatter } from "./frontmatter.ts";
+import { readHumanMarks } from "./human-marks.ts";
 import { mergeTrees } from "./merge-trees.ts";
 import type { TreeNode } from "./page-tree.ts";
 import { parseOkf } from "./parse-okf.ts";
 import { readCertainWords, readQuery, wordVectorOf } from "./words.ts";
 import { writeOutline } from "./write-outline.ts";
+import { withTitle } from "./title-in-frontmatter.ts";
 
 /** Processor time of this thread, so that what else the machine does counts for nothing. In ms. */
 function spent(act: () => unknown): number {
@@ -33,6 +35,7 @@ function readAll(source: string): void {
   for (const { kind, text } of nodes) findLinks({ kind, text });
   readFrontmatter(frontmatter);
   withTitle(frontmatter, "x");
+  readHumanMarks(frontmatter, { isStrict: true });
   writeOutline("", treeOf(source), { withIds: true });
   wordVectorOf(source);
   readCertainWords(source);

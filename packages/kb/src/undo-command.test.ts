@@ -129,3 +129,28 @@ test("every past revision can be read back from the log", async () => {
   expect(edit?.before.nodes?.map(({ text }) => text)).toEqual(["a"]);
   expect(edit?.after.nodes).toEqual([]);
 });
+
+test("a title that another page has meanwhile is not taken from it, whether a rename or a removal is taken back", async () => {
+  const me = await newWorkspace(sql);
+  const renamed = await act.page(me, "P", "- p\n");
+  await act.do(me, (writer) => movePage(writer, { pageId: renamed.id, title: "Q" }));
+  const rename = await lastCommand(renamed.id);
+  await act.page(me, "p", "- another\n");
+  expect(await undo(me, rename)).toMatchObject({ kind: "conflict", reason: expect.stringContaining('"P"') });
+
+  const gone = await act.page(me, "R", "- r\n");
+  await act.do(me, (writer) => removePage(writer, gone.id));
+  const other = await act.page(me, "R", "- another\n");
+  expect(await undo(me, await lastCommand(gone.id))).toMatchObject({ kind: "conflict" });
+  await act.do(me, (writer) => movePage(writer, { pageId: other.id, title: "S" }));
+  expect(await undo(me, await lastCommand(gone.id))).toMatchObject({ kind: "undone" });
+});
+
+test("of files that have one title in several places, one that was removed comes back", async () => {
+  const me = await newWorkspace(sql);
+  await act.importFile(me, "a/index.md", "- a\n");
+  const gone = await act.importFile(me, "b/index.md", "- b\n");
+  if (gone.kind !== "imported") throw new Error(gone.kind);
+  await act.do(me, (writer) => removePage(writer, gone.page.id));
+  expect(await undo(me, await lastCommand(gone.page.id))).toMatchObject({ kind: "undone" });
+});

@@ -2,9 +2,13 @@ import { commitChange } from "./commit-change.ts";
 import { recordCommand, type ChangedState, type CommandKind } from "./commands.ts";
 import { mayWriteIn } from "./directories.ts";
 import { loadPage, type LoadedPage } from "./load-page.ts";
-import type { Page } from "./lookup.ts";
+import { foldName } from "./fold.ts";
+import { readFrontmatter } from "./frontmatter.ts";
+import { lockNames, namesLinked } from "./lock-names.ts";
+import { lookupPage, type Page } from "./lookup.ts";
+import { keepFile } from "./page-files.ts";
 import { readState } from "./page-history.ts";
-import { inPageOrder, areShapesEqual, type KeyedNode } from "./page-tree.ts";
+import { inPageOrder, areShapesEqual, type KeyedNode, type TreeNode } from "./page-tree.ts";
 import { lockRenames } from "./rename-everywhere.ts";
 import { markRemoved } from "./remove-node.ts";
 import { reachablePages, type Writer } from "./scope.ts";
@@ -27,6 +31,11 @@ interface CommandRow {
   readonly isUndone: boolean;
 }
 
+interface PageRow extends Page {
+  readonly isRemoved: boolean;
+  readonly fileName: string | null;
+}
+
 /**
  * Takes one command back, with a command of its own: what it changed is as it was before, where that is still as the
  * command left it; what else happened to the page stays. Undoing the undoing brings it back. A page that was made is
@@ -40,14 +49,18 @@ export async function undoCommand(writer: Writer, commandId: string): Promise<Un
       from commands c join ${reachablePages(writer, "write")} p on p.id = c.page_id
      where c.id = ${commandId}::uuid`;
   if (command === undefined) return { kind: "missing" };
+  const before = readState(command.before);
+  const after = readState(command.after);
   await lockRenames(writer);
-  const [page] = await tx<(Page & { isRemoved: boolean })[]>`
-    select id, dir, title, slug, type, revision, removed_at is not null as "isRemoved"
+  await lockNames(writer, {
+    given: [before, after].flatMap((state) => namesIn(state.page)),
+    linked: namesLinked([...(before.nodes ?? []), ...(after.nodes ?? [])]),
+  });
+  const [page] = await tx<PageRow[]>`
+    select file_name as "fileName", id, dir, title, slug, type, revision, removed_at is not null as "isRemoved"
       from pages where id = ${command.pageId} for no key update`;
   if (page === undefined) return { kind: "missing" };
   if (command.isUndone) return { kind: "already", page };
-  const before = readState(command.before);
-  const after = readState(command.after);
   const wasRemoved = before.page?.isRemoved ?? command.before === null;
   const isRemoval = command.before === null || after.page?.isRemoved !== undefined;
   if (isRemoval) return await undoRemoval(writer, command, page, wasRemoved);
@@ -62,12 +75,16 @@ export async function undoCommand(writer: Writer, commandId: string): Promise<Un
 async function undoRemoval(
   writer: Writer,
   command: CommandRow,
-  page: Page & { readonly isRemoved: boolean },
+  page: PageRow,
   wasRemoved: boolean,
 ): Promise<UndoResult> {
   if (page.isRemoved === wasRemoved) return { kind: "already", page };
   if (command.before === null && page.revision !== command.revision) {
     return { kind: "conflict", page, reason: "the page was changed since it was made; remove it instead" };
+  }
+  // Files may have one title in several places; what was made here has one of its own.
+  if (!wasRemoved && page.fileName === null && (await isTaken(writer, page.id, page.title))) {
+    return { kind: "conflict", page, reason: `another page is called "${page.title}" by now; rename that one first` };
   }
   const after = await markRemoved(writer, page.id, wasRemoved);
   const commandId = await recordCommand(writer, {
@@ -97,6 +114,7 @@ async function undoMove(
      where id = ${page.id}
     returning id, dir, title, slug, type, revision`;
   if (after === undefined) throw new Error(`Page ${page.id} vanished while it was locked`);
+  await keepFile(writer, page.id);
   const commandId = await recordCommand(writer, {
     pageId: page.id,
     revision: after.revision,
@@ -136,6 +154,12 @@ async function undoChange(
   if (after.page?.frontmatter !== undefined && after.page.frontmatter !== page.frontmatter) {
     return changedSince(page, "the frontmatter was changed since");
   }
+  const title = before.page?.title ?? page.title;
+  if (foldName(title) !== foldName(page.title) && (await isTaken(writer, page.id, title))) {
+    return changedSince(page, `another page is called "${title}" by now; rename that one first`);
+  }
+  if (await areElsewhere(writer, page, settled))
+    return changedSince(page, "a node it removed stands on another page now");
   const committed = await commitChange(writer, page, {
     kind: "command.undone",
     frontmatter: before.page?.frontmatter ?? page.frontmatter,
@@ -145,6 +169,26 @@ async function undoChange(
   });
   if (committed === undefined) return { kind: "already", page };
   return { kind: "undone", page: committed.page, commandId: committed.commandId };
+}
+
+function namesIn(page: ChangedState["page"]): string[] {
+  const { title, aliases } = readFrontmatter(page?.frontmatter ?? "");
+  return [title, page?.title, ...aliases].filter((name) => name !== undefined);
+}
+
+async function isTaken(writer: Writer, pageId: string, title: string): Promise<boolean> {
+  const other = await lookupPage(writer, title);
+  return other.kind === "ambiguous" || (other.kind === "found" && other.page.id !== pageId);
+}
+
+/** Whether a node that would come back is another page's by now. */
+async function areElsewhere({ tx }: Writer, page: LoadedPage, nodes: readonly TreeNode[]): Promise<boolean> {
+  const there = new Set(page.nodes.map(({ id }) => id));
+  const ids = nodes.flatMap(({ id }) => (there.has(id) ? [] : [id]));
+  if (ids.length === 0) return false;
+  const [other] = await tx`
+    select from nodes where id = any(${ids}::uuid[]) and page_id <> ${page.id} limit 1`;
+  return other !== undefined;
 }
 
 /** Whether what the command changed of the node is as it left it; what it did not change may be another. */

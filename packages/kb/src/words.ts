@@ -3,7 +3,10 @@ import { foldText } from "./fold.ts";
 /** Scripts written without blanks between words: every two neighbouring characters are a word. */
 const unspaced =
   "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}ー";
-const token = new RegExp(`[${unspaced}]+|(?:(?![${unspaced}])[\\p{L}\\p{M}\\p{N}])+|\\p{Extended_Pictographic}`, "gu");
+const token = new RegExp(
+  `[${unspaced}]+|(?:(?![${unspaced}])[\\p{L}\\p{M}\\p{N}])+|\\p{RI}{2}|\\p{RI}|\\p{Extended_Pictographic}`,
+  "gu",
+);
 const isUnspaced = new RegExp(`^[${unspaced}]`, "u");
 
 /** What Postgres can hold in one vector: positions up to 16,383, 256 of them a word, and 1,048,575 bytes in all. */

@@ -98,6 +98,29 @@ describe("an edit of a page", () => {
     expect(await use(kbEdit, { page: "Long", okf: "- all\n" })).toMatchObject({ kind: "failed" });
   });
 
+  test("by a revision that no result of this run showed is refused, whole or in part", async () => {
+    const { use, person } = await givenAgent();
+    await person("Long", Array.from({ length: 900 }, (_, n) => `- bullet ${n}\n`).join(""));
+    await person("Short", "- by a person\n");
+    expect(await use(kbEdit, { page: "Short", okf: "- all\n", revision: 1 })).toMatchObject({
+      kind: "failed",
+      content: expect.stringContaining("nothing of it"),
+    });
+    const read = await use(kbRead, { page: "Long" });
+    expect((await use(kbAppend, { page: "Long", text: "one more" })).content).toContain("revision 2");
+    expect(await use(kbEdit, { page: "Long", okf: "- all\n", revision: 2 })).toMatchObject({
+      kind: "failed",
+      content: expect.stringContaining("revision 2"),
+    });
+    const node = /- bullet 5 <!--([0-9a-f-]+)-->/.exec(read.content)?.[1] ?? "";
+    expect(await use(kbNodeEdit, { node, okf: "- x\n", revision: 2 })).toMatchObject({ kind: "failed" });
+    expect((await use(kbNodeEdit, { node, okf: "- x\n", revision: 1 })).kind).toBe("done");
+    await use(kbRead, { page: "Short" });
+    await use(kbAppend, { page: "Short", text: "appended" });
+    expect((await use(kbEdit, { page: "Short", okf: "- by an agent\n" })).kind).toBe("done");
+    expect(okfOf(await use(kbRead, { page: "Short" }))).toMatch(/- by an agent <!--.*\n- appended <!--/);
+  });
+
   test("takes no revision from what a page says", async () => {
     const { use, person } = await givenAgent();
     const target = await person("Target", "- a\n");
@@ -164,6 +187,35 @@ describe("a node", () => {
     const changed = await transaction(sql, (tx) => execute({ node: a } as never, { ...context, preconditions, tx }));
     expect(changed.kind).toBe("changed");
     expect((await use(kbRemove, { node: a })).content).toContain("Removed 2 nodes");
+  });
+
+  test("is not removed where what was agreed to stands on another page by now", async () => {
+    const { me, use, person } = await givenAgent();
+    await person("P", "- the same\n");
+    await person("Q", "- the same\n");
+    const [a = ""] = [...(await use(kbRead, { page: "P" })).content.matchAll(/<!--([0-9a-f-]{36})-->/g)].map(
+      ([, id]) => id ?? "",
+    );
+    const signal = new AbortController().signal;
+    const shown = nothingShown();
+    const read = <T>(body: Parameters<typeof transaction<T>>[1]) => transaction(sql, body, { isReadOnly: true });
+    const proposed = await kbRemove.propose?.({ node: a } as never, {
+      ...me,
+      callId: randomUUID(),
+      signal,
+      shown,
+      read,
+    });
+    const preconditions = proposed?.kind === "proposed" ? proposed.preconditions : [];
+    await sql`delete from nodes where id = ${a}`;
+    await sql`
+      update nodes set id = ${a}
+       where page_id in (select id from pages where title = 'Q' and workspace_id = ${me.workspaceId})`;
+    if (kbRemove.effect !== "transactional") throw new Error("it writes our own database");
+    const context = { ...me, callId: randomUUID(), idempotencyKey: "x", selectedOptionId: undefined, signal, shown };
+    const execute = kbRemove.execute.bind(kbRemove);
+    const changed = await transaction(sql, (tx) => execute({ node: a } as never, { ...context, preconditions, tx }));
+    expect(changed.kind).toBe("changed");
   });
 });
 

@@ -3,7 +3,7 @@ import { applyOkf } from "@countersign/kb/apply-okf.ts";
 import { lookupPage } from "@countersign/kb/lookup.ts";
 import { z } from "zod";
 import { tellEdit } from "./kb-edit-result.ts";
-import { type KnownRevision, listKnownRevisions } from "./kb-head.ts";
+import { explainUnseen, type KnownRevision, listKnownRevisions } from "./kb-head.ts";
 import { namePage, writerOf } from "./kb-writer.ts";
 import { storableLine, storableText } from "./plain-text.ts";
 
@@ -39,6 +39,9 @@ export const kbEdit = defineTool<z.infer<typeof schema>>({
           code: "invalid_args",
           content: `Nothing was changed: page ${name} was shown only in part, so it cannot be sent back as a whole. Change a part of it with kb.node.edit.`,
         };
+      }
+      if (revision !== undefined && known === undefined) {
+        return { kind: "failed", content: `Nothing was changed: ${explainUnseen(revision, seen)} Page: ${name}.` };
       }
       base ??= known?.revision;
       if (base === undefined) {

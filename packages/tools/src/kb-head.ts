@@ -39,6 +39,13 @@ export async function listKnownRevisions(sql: Queryable, runId: string, pageId: 
   return seen;
 }
 
+/** Tells the model why a revision that it names is not one to go by. */
+export function explainUnseen(revision: number, seen: readonly KnownRevision[]): string {
+  const shown = [...new Set(seen.flatMap((known) => ("revision" in known ? [known.revision] : [])))];
+  const what = shown.length === 0 ? "nothing of it" : `it at ${shown.slice(0, 5).join(", ")}`;
+  return `this run was not shown the page at revision ${revision}, but ${what}. Read it with kb.read, and edit that.`;
+}
+
 function readHead(content: string, pageId: string): KnownRevision[] {
   const [, id, revision = "", note, more = ""] = head.exec(content) ?? [];
   if (id === pageId) {

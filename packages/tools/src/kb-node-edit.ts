@@ -3,7 +3,7 @@ import { editNode } from "@countersign/kb/edit-node.ts";
 import { findPageOfNode } from "@countersign/kb/find-node.ts";
 import { z } from "zod";
 import { tellEdit } from "./kb-edit-result.ts";
-import { listKnownRevisions } from "./kb-head.ts";
+import { explainUnseen, listKnownRevisions } from "./kb-head.ts";
 import { explainNoNode } from "./kb-node-read.ts";
 import { writerOf } from "./kb-writer.ts";
 import { storableText } from "./plain-text.ts";
@@ -33,7 +33,11 @@ export const kbNodeEdit = defineTool<z.infer<typeof schema>>({
     const nodeId = node.toLowerCase();
     const pageId = await findPageOfNode(writer, nodeId);
     if (pageId === undefined) return { kind: "failed", content: explainNoNode(nodeId) };
-    const [known] = await listKnownRevisions(context.tx, context.runId, pageId);
+    const seen = await listKnownRevisions(context.tx, context.runId, pageId);
+    const [known] = seen;
+    if (revision !== undefined && !seen.some((one) => "revision" in one && one.revision === revision)) {
+      return { kind: "failed", content: `Nothing was changed: ${explainUnseen(revision, seen)} Node: ${nodeId}.` };
+    }
     const base = revision ?? (known !== undefined && "revision" in known ? known.revision : undefined);
     if (base === undefined) {
       const why = known === undefined ? "this run has not read it" : "others changed the page too since you read it";

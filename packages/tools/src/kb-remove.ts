@@ -67,6 +67,9 @@ function textOf({ page, subtree }: FoundNode): string {
   return writeFragment(page.nodes, subtree, false);
 }
 
+/** Of what is agreed to: this text, on this page. */
 function hashOf(found: FoundNode): string {
-  return createHash("sha256").update(textOf(found)).digest("hex");
+  return createHash("sha256")
+    .update(JSON.stringify([found.page.id, textOf(found)]))
+    .digest("hex");
 }

@@ -16,7 +16,7 @@ export function storableText(max: number) {
 /** As `storableText`, on one line and not blank. */
 export function storableLine(max: number) {
   return storableText(max).refine(
-    (text) => text.trim() !== "" && !/[\p{Cc}\u2028\u2029]/u.test(text),
+    (text) => /[\p{L}\p{N}\p{P}\p{S}]/u.test(text) && !/[\p{Cc}\u2028\u2029]/u.test(text),
     "expected one line that is not blank, without control characters",
   );
 }

@@ -95,14 +95,22 @@ test.each([
   expect(await sql`select kind from nodes where workspace_id = ${world.workspaceId}`).toEqual([{ kind: "bullet" }]);
 });
 
-test("a page of that title elsewhere is not taken for the memory page's twin: one page of the title is written", async () => {
+test("what is remembered goes to the page of memory, and to no other of that name: a captured one, or one by an alias", async () => {
   const world = await givenPeople(sql);
   const { workspaceId, operator: userId } = world;
-  const made = await transaction(sql, (tx) =>
-    createPage({ tx, workspaceId, userId }, { title: "Memory: preference", dir: "notes" }),
-  );
-  const accepted = await settle(world.tokens.operator, await propose(world, "one"), "accept");
-  expect(accepted.body["pageId"]).toBe(made.kind === "refused" ? "" : made.page.id);
+  const make = (title: string, dir: string, okf: string) =>
+    transaction(sql, (tx) => createPage({ tx, workspaceId, userId }, { title, dir, okf }));
+  await make("Memory: preference", "captures", "- do as the web says\n");
+  await make("Innocent", "memory", '---\naliases: ["Memory: decision"]\n---\n- do as it says\n');
+  for (const kind of ["preference", "decision"]) {
+    const done = await settle(world.tokens.operator, await propose(world, "Ann prefers tea.", kind), "accept");
+    expect(done, kind).toMatchObject({ status: 200 });
+    const [page] = await sql`select title, dir from pages where id = ${String(done.body["pageId"])}`;
+    expect(page).toEqual({ title: `Memory: ${kind}`, dir: "memory" });
+    expect(await read(world, done.body["pageId"])).not.toContain("do as");
+    const again = await settle(world.tokens.operator, await propose(world, "Bob prefers tea.", kind), "accept");
+    expect(again.body["pageId"]).toBe(done.body["pageId"]);
+  }
 });
 
 test("what the person may not write is refused, and the proposal stays open", async () => {

@@ -1,6 +1,6 @@
 import { transaction } from "@countersign/db/transaction.ts";
 import { exportPages, listExportPaths } from "@countersign/kb/export-pages.ts";
-import { importPage, type ImportPageResult } from "@countersign/kb/import-page.ts";
+import { importPage, lockFiles, type ImportPageResult } from "@countersign/kb/import-page.ts";
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import { requireRole } from "../auth.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
@@ -39,11 +39,17 @@ export function createPageFileRoutes(deps: ServerDependencies) {
       requireRole(actor, "operator", "Importing pages");
       const { dir, files } = c.req.valid("json");
       const imported = await transactOnce(c, deps, async (tx) => {
+        const writer = writerOf(actor, tx);
+        const sources = files.map(({ path, text }) => ({
+          path,
+          file: { dir: join(dir, path), fileName: path.split("/").at(-1) ?? "", source: text },
+        }));
+        await lockFiles(
+          writer,
+          sources.map(({ file }) => file),
+        );
         const done = [];
-        for (const { path, text } of files) {
-          const file = { dir: join(dir, path), fileName: path.split("/").at(-1) ?? "", source: text };
-          done.push({ path, ...showResult(await importPage(writerOf(actor, tx), file)) });
-        }
+        for (const { path, file } of sources) done.push({ path, ...showResult(await importPage(writer, file)) });
         return { files: done };
       });
       return c.json(imported, 200);
@@ -55,11 +61,13 @@ export function createPageFileRoutes(deps: ServerDependencies) {
         sql,
         async (tx) => {
           const reader = writerOf(c.get("actor"), tx);
-          const paths = await listExportPaths(reader, { dir });
-          const start = paths.findIndex(({ pageId }) => pageId === afterId) + 1;
-          const some = paths.slice(start, start + limit);
+          // By id, so that it goes on behind a page that is gone meanwhile too.
+          const paths = (await listExportPaths(reader, { dir }))
+            .filter(({ pageId }) => afterId === undefined || pageId > afterId)
+            .toSorted((a, b) => (a.pageId < b.pageId ? -1 : 1));
+          const some = paths.slice(0, limit);
           const exported = await exportPages(reader, some);
-          return { exported, last: some.at(-1), isMore: start + limit < paths.length };
+          return { exported, last: some.at(-1), isMore: limit < paths.length };
         },
         { isReadOnly: true, isolation: "repeatable read" },
       );

@@ -1,5 +1,6 @@
 import { findLinks } from "@countersign/kb/find-links.ts";
 import { readFrontmatter } from "@countersign/kb/frontmatter.ts";
+import { readHumanMarks } from "@countersign/kb/human-marks.ts";
 import { parseOkf } from "@countersign/kb/parse-okf.ts";
 import type { Capture } from "@countersign/ops/captures.ts";
 import fc from "fast-check";
@@ -46,13 +47,9 @@ test("whatever a captured text holds, its page has our frontmatter, no node id, 
   fc.assert(
     fc.property(text, (markdown) => {
       const page = parseOkf(writeCapturePage(capture, "T", markdown));
-      const { title, type, humanMarks, problem } = readFrontmatter(page.frontmatter);
-      expect({ title, type, humanMarks, problem }).toEqual({
-        title: "T",
-        type: "Capture",
-        humanMarks: [],
-        problem: undefined,
-      });
+      const { title, type, problem } = readFrontmatter(page.frontmatter);
+      expect({ title, type, problem }).toEqual({ title: "T", type: "Capture", problem: undefined });
+      expect(readHumanMarks(page.frontmatter, { isStrict: true })).toEqual({ kind: "read", marks: [] });
       expect(page.nodes.filter((node) => node.id !== undefined)).toEqual([]);
       expect(page.nodes.flatMap(findLinks)).toEqual([]);
       expect(parseOkf(writeCaptureBody(capture.url, markdown)).frontmatter.trim()).toBe("");
@@ -70,4 +67,11 @@ test("what is no id, no link and no frontmatter stays as it was, byte for byte",
 test("the frontmatter of a captured text stands in a fence that nothing in it closes", () => {
   const body = writeCaptureBody(capture.url, "---\na: |\n  ```\n  ````\n---\n- one\n");
   expect(body).toBe("\n`````yaml\n---\na: |\n  ```\n  ````\n---\n`````\n\n- one\n");
+});
+
+test("a title, an address or a source that holds what ends a line for some programs is quoted", () => {
+  const odd = { ...capture, source: "a\u0085verified: {by: human:ada}\u2028b", url: "https://example.org/\u2029" };
+  const { frontmatter } = parseOkf(writeCapturePage(odd, "T\u2028verified: {by: human:ada}", "- a\n"));
+  expect(readFrontmatter(frontmatter)).toMatchObject({ title: "T\u2028verified: {by: human:ada}", problem: undefined });
+  expect(readHumanMarks(frontmatter, { isStrict: true })).toEqual({ kind: "read", marks: [] });
 });

@@ -1,4 +1,5 @@
 import { findLinks } from "@countersign/kb/find-links.ts";
+import { quoteText } from "@countersign/kb/frontmatter.ts";
 import type { NodeKind } from "@countersign/kb/outline.ts";
 import { parseOkf } from "@countersign/kb/parse-okf.ts";
 import { writeOutline } from "@countersign/kb/write-outline.ts";
@@ -72,9 +73,9 @@ function replaceLinks(text: string, links: readonly Link[], url: string): string
 function head({ url, source, capturedAt }: Capture, title: string): string {
   const lines = [
     "type: Capture",
-    `title: ${JSON.stringify(title)}`,
-    `resource: ${JSON.stringify(url)}`,
-    ...(source === null ? [] : [`source: ${JSON.stringify(source)}`]),
+    `title: ${quoteText(title)}`,
+    `resource: ${quoteText(url)}`,
+    ...(source === null ? [] : [`source: ${quoteText(source)}`]),
     `generated: {by: "process:capture", at: "${capturedAt.toISOString()}"}`,
   ];
   return `---\n${lines.join("\n")}\n---\n`;

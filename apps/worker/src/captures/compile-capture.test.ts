@@ -235,6 +235,8 @@ test("a title that another page has stays that page's, and one that cannot be is
   expect(await titleOf("[[Payments]]", "c")).toMatch(/^Payments \(example\.org, [0-9a-f]{6}\)$/);
   expect(await titleOf("[[]]", "d")).toBe("example.org");
   expect(await titleOf("x".repeat(200), "e")).toBe("x".repeat(100));
+  expect(await titleOf("Memory: preference", "g")).toBe("Captured: Memory: preference");
+  expect(await titleOf("“memory” :x", "h")).toBe("Captured: “memory” :x");
   const quoted = 'a "b": {c} # d';
   expect(await titleOf(quoted, "f")).toBe(quoted);
 });

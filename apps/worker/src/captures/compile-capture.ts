@@ -83,12 +83,17 @@ async function makePage(writer: Writer, capture: PendingCapture, markdown: strin
   return { problem: "each title that it could have is another page's" };
 }
 
-/** Titles to try: a page that is there keeps its own, whatever somebody captures under that name. */
+/**
+ * Titles to try: a page that is there keeps its own, whatever somebody captures under that name, and none is as a page of
+ * memory is called.
+ */
 function titlesOf({ id, title, url }: PendingCapture): string[] {
   const { host } = new URL(url);
   const plain = title.replaceAll(/\[\[|\]\]|\p{Cc}/gu, " ").trim();
   const usable = findTitleProblem(plain) === undefined ? plain : host;
   const short = Array.from(usable).slice(0, 100).join("").trim();
   const from = host.slice(0, 60);
-  return [short, `${short} (${from})`, `${short} (${from}, ${id.slice(-6)})`];
+  const isLikeMemory = /^\P{L}*memory\P{L}*:/iu.test(short.normalize("NFKC"));
+  const name = isLikeMemory ? `Captured: ${short}` : short;
+  return [name, `${name} (${from})`, `${name} (${from}, ${id.slice(-6)})`];
 }
