@@ -247,7 +247,7 @@ describe("this machine", { timeout: 60_000 }, () => {
   test("doctor looks at everything, says what it found, and exits with 1 where something is wrong", async () => {
     const sound = json<{ about: string; state: string }[]>(await cli(["doctor", "--json"]));
     expect(sound.map(({ about, state }) => `${about} ${state}`)).toEqual(
-      ["environment", "database", "pooler", "clock", "keys", "server"].map((about) => `${about} ok`),
+      ["environment", "database", "pooler", "clock", "keys", "vectors", "server"].map((about) => `${about} ok`),
     );
     const lost = await runVerb({ DATABASE_URL: "postgres://nobody@127.0.0.1:1/none", COUNTERSIGN_DATA: data }, [
       "doctor",

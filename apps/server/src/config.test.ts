@@ -43,3 +43,12 @@ test("behind a pooler that cannot keep them no statement is prepared", () => {
   const config = parseConfig({ DATABASE_URL: "postgres://me@pooler/main", DATABASE_PREPARE: "false" });
   expect(config.databaseUrl).toBe("postgres://me@pooler/main?prepare=false");
 });
+
+test("vectors are switched on by address and model, and half of them is refused", () => {
+  const given = { DATABASE_URL: databaseUrl, COUNTERSIGN_EMBEDDINGS_URL: "https://embed.example/v1/embeddings" };
+  expect(() => parseConfig(given)).toThrow(/COUNTERSIGN_EMBEDDINGS_MODEL: is not set; goes with/);
+  expect(parseConfig({ ...given, COUNTERSIGN_EMBEDDINGS_MODEL: "small" }).embeddings).toEqual({
+    url: given.COUNTERSIGN_EMBEDDINGS_URL,
+    model: "small",
+  });
+});

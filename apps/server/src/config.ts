@@ -1,5 +1,7 @@
 import { resolve } from "node:path";
 import { withoutPreparing } from "@countersign/db/without-preparing.ts";
+import type { EmbeddingsSettings } from "@countersign/kb/embeddings.ts";
+import { chooseEmbeddings } from "@countersign/kb/embeddings-settings.ts";
 import type { OsExecOptions } from "@countersign/tools/os-exec.ts";
 import { z } from "zod";
 import type { OidcConfig } from "./oidc.ts";
@@ -41,6 +43,12 @@ const schema = z
       .optional()
       .describe("A file with the whole installation's layer of policy; the same as the worker's"),
     COUNTERSIGN_OS_EXEC: z.enum(["0", "1", "same-user"]).optional().describe("As the worker has it"),
+    COUNTERSIGN_EMBEDDINGS_URL: z.string().optional().describe("An OpenAI-compatible endpoint; needs a model"),
+    COUNTERSIGN_EMBEDDINGS_MODEL: z
+      .string()
+      .optional()
+      .describe("Whose vectors a search goes by; as the worker has it"),
+    COUNTERSIGN_EMBEDDINGS_KEY: z.string().optional().describe("With which the endpoint lets us in, where it asks"),
     PROVIDERS: z.literal("fake").optional().describe("As the worker has it"),
     OIDC_ISSUER: z
       .url({ protocol: /^https?$/, error: "expected the provider's issuer, https://…" })
@@ -64,6 +72,9 @@ const schema = z
     LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
   })
   .superRefine((given, context) => {
+    const embeddings = chooseEmbeddings(given);
+    for (const { variable, message } of embeddings.kind === "refused" ? embeddings.problems : [])
+      context.addIssue({ code: "custom", path: [variable], message });
     const names = ["OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET"] as const;
     if (names.every((name) => given[name] === undefined)) return;
     for (const name of names.filter((missing) => given[missing] === undefined)) {
@@ -87,6 +98,8 @@ export interface ServerConfig {
   readonly policyFile?: string | undefined;
   /** Set where `os.exec` is described. */
   readonly osExec?: OsExecOptions | undefined;
+  /** Set where a search goes by vectors too. */
+  readonly embeddings?: EmbeddingsSettings | undefined;
   /** Set where people may sign in through an identity provider. */
   readonly oidc?: OidcConfig | undefined;
   readonly rateLimit: RateLimit;
@@ -117,6 +130,7 @@ export function parseConfig(environment: NodeJS.ProcessEnv): ServerConfig {
     );
   }
   const { DATABASE_URL, HOST, PORT, PUBLIC_URL, LOG_LEVEL, ...more } = parsed.data;
+  const embeddings = chooseEmbeddings(more);
   return Object.freeze({
     databaseUrl: more.DATABASE_PREPARE === "true" ? DATABASE_URL : withoutPreparing(DATABASE_URL),
     databaseDirectUrl: more.DATABASE_DIRECT_URL,
@@ -130,6 +144,7 @@ export function parseConfig(environment: NodeJS.ProcessEnv): ServerConfig {
       .map((path) => resolve(path.trim())),
     policyFile: more.COUNTERSIGN_POLICY === undefined ? undefined : resolve(more.COUNTERSIGN_POLICY),
     osExec: describedOsExec(more),
+    embeddings: embeddings.kind === "on" ? embeddings.settings : undefined,
     oidc: oidcOf(more),
     rateLimit: { perSecond: more.RATE_PER_SECOND, burst: more.RATE_BURST },
     mayWebhooksBePrivate: more.WEBHOOK_PRIVATE_TARGETS === "1",

@@ -2,6 +2,7 @@ import type { BrokerPublicKey } from "@countersign/broker/public-key.ts";
 import type { Sql } from "@countersign/db/connect.ts";
 import type { Committer } from "@countersign/engine/committer.ts";
 import type { Tools } from "@countersign/engine/tools.ts";
+import type { Questions } from "@countersign/kb/questions.ts";
 import type { HttpBindings } from "@hono/node-server";
 import type { Logger } from "pino";
 import type { Actor } from "./auth.ts";
@@ -29,6 +30,8 @@ export interface ServerDependencies {
   readonly mostFileBytes?: number | undefined;
   /** What changes in the database, for streams; absent, it is found by polling alone. */
   readonly events?: Events | undefined;
+  /** A search goes by vectors too; absent, by words alone. */
+  readonly questions?: Questions | undefined;
   /** People may sign in through it. */
   readonly oidc?: Oidc | undefined;
   /** The web app; absent, there is the HTTP interface alone. */

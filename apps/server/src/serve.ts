@@ -5,6 +5,8 @@ import { connect } from "@countersign/db/connect.ts";
 import { createBell, listenToBell } from "@countersign/engine/bell.ts";
 import { loadAppPolicy } from "@countersign/engine/load-app-policy.ts";
 import { createCommitter } from "@countersign/engine/committer.ts";
+import { createEmbedder } from "@countersign/kb/embeddings.ts";
+import { createQuestions } from "@countersign/kb/questions.ts";
 import { assembleTools } from "@countersign/tools/assemble-tools.ts";
 import type { Logger } from "pino";
 import { createApp } from "./app.ts";
@@ -70,6 +72,7 @@ export async function startServer(
       mostFileBytes: config.mostFileBytes,
       publicUrl: config.publicUrl,
       pages: readPages(),
+      questions: config.embeddings && createQuestions(createEmbedder(config.embeddings)),
       oidc: config.oidc === undefined ? undefined : createOidc(config.oidc),
       closing: closing.signal,
     });

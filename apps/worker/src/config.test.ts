@@ -29,6 +29,29 @@ describe("the worker's configuration", () => {
     expect(() => parseConfig({ DATABASE_URL: "" })).toThrow(/DATABASE_URL: is not set/);
   });
 
+  test("has vectors of pages where address and model are given, and sends no key in the open", () => {
+    const [URL, MODEL, KEY] = ["URL", "MODEL", "KEY"].map((name) => `COUNTERSIGN_EMBEDDINGS_${name}`) as [
+      string,
+      string,
+      string,
+    ];
+    const given = { DATABASE_URL, [URL]: "https://embed.example/v1/embeddings", [MODEL]: "small", [KEY]: "sesame" };
+    expect(parseConfig(given).embeddings).toEqual({ url: given[URL], model: "small", key: "sesame" });
+    expect(parseConfig({ DATABASE_URL, [URL]: "", [MODEL]: "" }).embeddings).toBeUndefined();
+    expect(parseConfig({ ...given, [URL]: "http://[::1]:8080/embeddings" }).embeddings?.key).toBe("sesame");
+    expect(parseConfig({ ...given, [URL]: "http://gpu.lan/embeddings", [KEY]: "" }).embeddings?.key).toBeUndefined();
+    const refusals: [Record<string, string>, RegExp][] = [
+      [{ ...given, [URL]: "http://gpu.lan/embeddings" }, /KEY: is sent over https only/],
+      [{ ...given, [KEY]: "two words" }, /KEY: expected letters/],
+      [{ ...given, [URL]: "https://me:secret@embed.example/" }, /URL: expected https:.*without a login/],
+      [{ DATABASE_URL, [KEY]: "sesame" }, /URL: is not set; goes with[^]*MODEL: is not set; goes with/],
+    ];
+    for (const [environment, message] of refusals) {
+      expect(() => parseConfig(environment)).toThrow(message);
+      expect(() => parseConfig(environment)).not.toThrow(/secret|sesame|two words/);
+    }
+  });
+
   test("refuses a lease that one lost renewal would lose", () => {
     expect(() => parseConfig({ DATABASE_URL, LEASE_MS: "3000", RENEW_MS: "2000" })).toThrow(
       /RENEW_MS: expected at most half/,

@@ -1,6 +1,8 @@
 import { resolve } from "node:path";
 import type { Environment } from "@countersign/broker/environment.ts";
 import { withoutPreparing } from "@countersign/db/without-preparing.ts";
+import type { EmbeddingsSettings } from "@countersign/kb/embeddings.ts";
+import { chooseEmbeddings } from "@countersign/kb/embeddings-settings.ts";
 import { chooseOsExec, type OsExecOptions } from "@countersign/tools/os-exec.ts";
 import { z } from "zod";
 
@@ -31,6 +33,9 @@ const schema = z
     COUNTERSIGN_POLICY: z.string().min(1).optional(),
     COUNTERSIGN_OS_EXEC: z.enum(["0", "1", "same-user"]).optional(),
     COUNTERSIGN_OS_EXEC_ENV: z.string().default(""),
+    COUNTERSIGN_EMBEDDINGS_URL: z.string().optional(),
+    COUNTERSIGN_EMBEDDINGS_MODEL: z.string().optional(),
+    COUNTERSIGN_EMBEDDINGS_KEY: z.string().optional(),
     WORKER_CAPACITY: whole(1, 10_000).default(64),
     LEASE_MS: whole(1_000, 3_600_000).default(30_000),
     RENEW_MS: whole(100, 3_600_000).default(10_000),
@@ -45,6 +50,11 @@ const schema = z
   .refine(({ LEASE_MS, RENEW_MS }) => RENEW_MS * 2 <= LEASE_MS, {
     path: ["RENEW_MS"],
     error: "expected at most half of LEASE_MS, so that one renewal may fail",
+  })
+  .superRefine((given, context) => {
+    const choice = chooseEmbeddings(given);
+    for (const { variable, message } of choice.kind === "refused" ? choice.problems : [])
+      context.addIssue({ code: "custom", path: [variable], message });
   });
 
 /** Durations in milliseconds. */
@@ -69,6 +79,8 @@ export interface WorkerConfig {
   readonly policyFile: string | undefined;
   /** What commands may run as and see; undefined where `os.exec` is not offered. */
   readonly osExec: OsExecOptions | undefined;
+  /** Where vectors of pages come from; undefined where there are none. */
+  readonly embeddings?: EmbeddingsSettings | undefined;
   readonly capacity: number;
   readonly leaseMs: number;
   readonly renewMs: number;
@@ -111,6 +123,7 @@ export function parseConfig(environment: NodeJS.ProcessEnv): WorkerConfig {
   const exec = chooseOsExec(env.COUNTERSIGN_OS_EXEC, env.PROVIDERS === "fake");
   if (exec.kind === "refused")
     throw new ConfigError(`The worker cannot start with this environment:\n  ${exec.message}`);
+  const embeddings = chooseEmbeddings(env);
   return Object.freeze({
     databaseUrl: address,
     databaseDirectUrl: env.DATABASE_DIRECT_URL ?? address,
@@ -126,6 +139,7 @@ export function parseConfig(environment: NodeJS.ProcessEnv): WorkerConfig {
       exec.kind === "off"
         ? undefined
         : { user: exec.user, environment, envAllowlist: listOf(env.COUNTERSIGN_OS_EXEC_ENV) },
+    embeddings: embeddings.kind === "on" ? embeddings.settings : undefined,
     capacity: env.WORKER_CAPACITY,
     leaseMs: env.LEASE_MS,
     renewMs: env.RENEW_MS,

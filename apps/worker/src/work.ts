@@ -13,6 +13,8 @@ import { createEngine } from "@countersign/engine/create-engine.ts";
 import { recordToolDefinitions } from "@countersign/engine/definition-change.ts";
 import type { Engine, EngineEvent } from "@countersign/engine/engine.ts";
 import { startWorker } from "@countersign/engine/worker.ts";
+import { createEmbedder } from "@countersign/kb/embeddings.ts";
+import { createQuestions } from "@countersign/kb/questions.ts";
 import { assembleTools } from "@countersign/tools/assemble-tools.ts";
 import { reportAttempts, type ToolAttempt } from "@countersign/tools/decorators.ts";
 import { endLeftCommands } from "@countersign/tools/exec-user.ts";
@@ -20,6 +22,7 @@ import type { Logger } from "pino";
 import type { WorkerConfig } from "./config.ts";
 import { startJobs } from "./jobs.ts";
 import { keepAudit } from "./keep-audit.ts";
+import { keepVectors } from "./keep-vectors.ts";
 import { createWorkerMetrics, serveMetrics } from "./metrics.ts";
 import { createOpenCapability } from "./open-capability.ts";
 import type { MakeProvider } from "./provider.ts";
@@ -75,7 +78,9 @@ export async function work(config: WorkerConfig, makeProvider: MakeProvider, log
       log.debug(attempt, "a tool was run");
     };
     const decorators = [traceCalls, reportAttempts(onAttempt)];
-    const tools = await assembleTools({ osExec, files, decorators });
+    const embedder = config.embeddings && createEmbedder(config.embeddings);
+    const questions = embedder && createQuestions(embedder);
+    const tools = await assembleTools({ osExec, files, decorators, questions });
     if (osExec !== undefined && (await endLeftCommands(osExec.user)) > 0)
       log.warn("commands of an earlier worker run on that could not be ended");
 
@@ -119,6 +124,7 @@ export async function work(config: WorkerConfig, makeProvider: MakeProvider, log
       onDelivery: metrics.delivery,
     });
     parts.push(jobs);
+    if (embedder !== undefined) parts.push(keepVectors({ sql, embedder, log }));
     await recordToolDefinitions(sql, tools);
     const { capacity, leaseMs, renewMs, sweepMs, pollMs, maxClaims } = config;
     const name = `${hostname()}:${process.pid}`;

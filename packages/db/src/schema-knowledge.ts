@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { bigint, customType, integer, pgTable, primaryKey, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import { bigint, customType, integer, pgTable, primaryKey, real, text, timestamp, uuid } from "drizzle-orm/pg-core";
 
 const words = customType<{ data: string }>({ dataType: () => "tsvector" });
 const moment = (name: string) => timestamp(name, { withTimezone: true });
@@ -122,3 +122,31 @@ export const runReads = pgTable("run_reads", {
   pageId: uuid("page_id"),
   dir: text("dir"),
 });
+
+/** Pages that an embedding model was shown, and when the next is due. */
+export const embeddedPages = pgTable("embedded_pages", {
+  pageId: uuid("page_id").primaryKey(),
+  workspaceId: uuid("workspace_id").notNull(),
+  model: text("model"),
+  dims: integer("dims"),
+  revision: integer("revision"),
+  attempts: integer("attempts").notNull().default(0),
+  dueAt: moment("due_at").notNull(),
+  problem: text("problem"),
+});
+
+/** A vector for each part of a page. */
+export const pageVectors = pgTable(
+  "page_vectors",
+  {
+    pageId: uuid("page_id").notNull(),
+    part: integer("part").notNull(),
+    workspaceId: uuid("workspace_id").notNull(),
+    model: text("model").notNull(),
+    dims: integer("dims").notNull(),
+    nodeId: uuid("node_id"),
+    textHash: text("text_hash").notNull(),
+    embedding: real("embedding").array().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.pageId, table.part] })],
+);

@@ -16,10 +16,12 @@ export {
   accessRules,
   commands,
   directories,
+  embeddedPages,
   links,
   nodeIds,
   nodes,
   pageFiles,
+  pageVectors,
   pages,
   runReads,
 } from "./schema-knowledge.ts";

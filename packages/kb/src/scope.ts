@@ -60,3 +60,11 @@ export function manyVisibleNodes({ tx, workspaceId, userId }: Reader) {
      where b.workspace_id = ${workspaceId}::uuid
        and b.page_id not in (select hidden_pages(${workspaceId}::uuid, ${userId}::uuid, 'read')))`;
 }
+
+/** The vectors of the pages that `reader` may see; what is hidden is looked up once, however many there are. */
+export function visibleVectors({ tx, workspaceId, userId }: Reader) {
+  return tx`(
+    select w.* from page_vectors w
+     where w.workspace_id = ${workspaceId}::uuid
+       and w.page_id not in (select hidden_pages(${workspaceId}::uuid, ${userId}::uuid, 'read')))`;
+}

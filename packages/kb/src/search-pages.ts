@@ -1,5 +1,8 @@
+import type { Tx } from "@countersign/db/connect.ts";
+import { findByVector, type NearPages } from "./find-by-vector.ts";
 import { foldName } from "./fold.ts";
 import type { NodeKind } from "./outline.ts";
+import type { Questions } from "./questions.ts";
 import { isTooLong, readBriefly } from "./read-briefly.ts";
 import { manyVisibleNodes, showPages, visiblePages, type Reader } from "./scope.ts";
 import { findTextProblem } from "./text.ts";
@@ -7,8 +10,11 @@ import { readCertainWords, readQuery } from "./words.ts";
 
 export type HitKind = "page" | NodeKind;
 
-/** Where a hit was found: by its page's name, by all words, by its very text, by a similar name, by some of the words. */
-export type HitList = "name" | "words" | "text" | "similar name" | "some words";
+/**
+ * Where a hit was found: by its page's name, by all words, by its very text, by a similar name, by some of the words, or by
+ * what its page means.
+ */
+export type HitList = "name" | "words" | "text" | "similar name" | "some words" | "meaning";
 
 export interface SearchQuery {
   /** Words in any order; those in double quotes one after the other. */
@@ -24,14 +30,20 @@ export interface Hit {
   readonly dir: string;
   /** Null for a page that was found by its name. */
   readonly nodeId: string | null;
-  /** The start of the node's text; of the page nothing. */
+  /** The start of the node's text; of a page that was found by what it means, of the part that is nearest; else nothing. */
   readonly excerpt: string;
   /** The lists that it is on. */
   readonly lists: readonly HitList[];
 }
 
+/** A list that was to be searched and was not, and why, in words for whoever searched. */
+export interface LeftOut {
+  readonly list: HitList;
+  readonly reason: string;
+}
+
 export type SearchResult =
-  | { readonly kind: "found"; readonly hits: readonly Hit[] }
+  | { readonly kind: "found"; readonly hits: readonly Hit[]; readonly leftOut: readonly LeftOut[] }
   | { readonly kind: "refused"; readonly reason: string };
 
 const mostHits = 10;
@@ -45,21 +57,107 @@ const fusionConstant = 60;
 
 type Row = Omit<Hit, "lists">;
 
+/** Who searches, and with what. */
+export interface Searcher extends Omit<Reader, "tx"> {
+  /** Runs `body` in a transaction of its own that only reads. */
+  read<T>(body: (tx: Tx) => Promise<T>): Promise<T>;
+  /** Absent where no model of embeddings is configured; then nothing is asked and nothing is left out. */
+  readonly questions?: Questions | undefined;
+}
+
+/**
+ * As `searchPages`, with one more list where a model of embeddings is configured: the pages nearest in meaning, which is made
+ * beside the others, the question's vector outside any transaction. Where it cannot be made the others answer, and `leftOut`
+ * says why.
+ */
+export async function searchByAll(searcher: Searcher, query: SearchQuery): Promise<SearchResult> {
+  const { questions } = searcher;
+  const search = readSearch(query);
+  if (search.kind === "refused") return search;
+  const { workspaceId, userId, shown } = searcher;
+  const quiet = { workspaceId, userId };
+  if (questions === undefined || !search.hasPages) {
+    const hits = await searcher.read(async (tx) =>
+      showHits({ ...quiet, tx, ...(shown && { shown }) }, await collectLists({ ...quiet, tx }, search)),
+    );
+    return { kind: "found", hits, leftOut: [] };
+  }
+  const [lists, near] = await Promise.all([
+    searcher.read((tx) => collectLists({ ...quiet, tx }, search)),
+    findNear(searcher, questions, search.plain || search.text),
+  ]);
+  const all: RankedList[] = near.kind === "found" ? [...lists, ["meaning", near.pages]] : lists;
+  // Only what comes of the lists together is shown, so it is noted when they are.
+  const hits =
+    shown === undefined
+      ? fuse(all)
+      : await searcher.read(async (tx) => showHits({ ...quiet, tx, ...(shown && { shown }) }, all));
+  return { kind: "found", hits, leftOut: near.kind === "found" ? [] : [{ list: "meaning", reason: near.reason }] };
+}
+
+/** The best of the lists, which the reader is known to have been told of afterwards. */
+function showHits(reader: Reader, lists: readonly RankedList[]): Hit[] {
+  const hits = fuse(lists);
+  showPages(
+    reader,
+    hits.map(({ pageId }) => pageId),
+  );
+  return hits;
+}
+
+async function findNear(searcher: Searcher, questions: Questions, question: string): Promise<NearPages> {
+  const { workspaceId, userId } = searcher;
+  const embedded = await questions.embed(question);
+  if (embedded.kind === "left out") return embedded;
+  try {
+    return await searcher.read((tx) =>
+      findByVector({ tx, workspaceId, userId }, embedded.vector, { model: questions.model }),
+    );
+  } catch {
+    // The words are searched on another connection: where it is the database that fails, they say so.
+    return { kind: "left out", reason: "the database could not compare the vectors within a second" };
+  }
+}
+
 /**
  * The ten best hits for some words, fused from several ranked lists: names, all words, the very text, similar names, and
  * some of the words where all of them are found too rarely. Any input is a search; one without words finds by text.
  */
-export async function searchPages(reader: Reader, { q, kinds }: SearchQuery): Promise<SearchResult> {
+export async function searchPages(reader: Reader, query: SearchQuery): Promise<SearchResult> {
+  const search = readSearch(query);
+  if (search.kind === "refused") return search;
+  return { kind: "found", hits: showHits(reader, await collectLists(reader, search)), leftOut: [] };
+}
+
+/** A search that was read. */
+interface Search {
+  readonly kind: "search";
+  readonly text: string;
+  /** Without quotation marks. */
+  readonly plain: string;
+  readonly hasPages: boolean;
+  readonly nodeKinds: readonly string[];
+}
+
+function readSearch({ q, kinds }: SearchQuery): Search | Extract<SearchResult, { kind: "refused" }> {
   const problem = findTextProblem(q);
   if (problem !== undefined) return { kind: "refused", reason: `The words cannot be searched: ${problem}.` };
   const text = q.trim().slice(0, longestQuery);
   if (text === "") return { kind: "refused", reason: "The search is empty; give at least one word." };
   const wanted = kinds ?? ["page", "bullet", "heading", "paragraph", "table", "fence"];
-  const nodeKinds = wanted.filter((kind) => kind !== "page");
-  const words = readQuery(text);
-  const plain = text.replaceAll(/["“”]/g, "").trim();
+  return {
+    kind: "search",
+    text,
+    plain: text.replaceAll(/["“”]/g, "").trim(),
+    hasPages: wanted.includes("page"),
+    nodeKinds: wanted.filter((kind) => kind !== "page"),
+  };
+}
 
-  const hasPages = wanted.includes("page");
+type RankedList = readonly [HitList, readonly Row[]];
+
+async function collectLists(reader: Reader, { text, plain, hasPages, nodeKinds }: Search): Promise<RankedList[]> {
+  const words = readQuery(text);
   const hasNodes = nodeKinds.length > 0;
   const none = Promise.resolve<readonly Row[]>([]);
   const [named, all] = await Promise.all([
@@ -75,19 +173,13 @@ export async function searchPages(reader: Reader, { q, kinds }: SearchQuery): Pr
   ]);
   const isSign = isRare && all.length === 0 && isTooShort(plain) && /^[^\p{L}\p{N}]+$/u.test(plain);
   const signs = isSign ? await findSign(reader, plain, nodeKinds) : [];
-  const lists: [HitList, readonly Row[]][] = [
+  return [
     ["name", named],
     ["words", all],
     ["text", [...literal, ...signs]],
     ["some words", some],
     ["similar name", similar],
   ];
-  const hits = fuse(lists);
-  showPages(
-    reader,
-    hits.map(({ pageId }) => pageId),
-  );
-  return { kind: "found", hits };
 }
 
 async function findByName(reader: Reader, text: string, words: string | undefined): Promise<readonly Row[]> {
@@ -166,13 +258,14 @@ async function selectByText(reader: Reader, text: string, kinds: readonly string
      limit ${listLength}`;
 }
 
-function fuse(lists: readonly (readonly [HitList, readonly Row[]])[]): Hit[] {
+function fuse(lists: readonly RankedList[]): Hit[] {
   const fused = new Map<string, { row: Row; lists: HitList[]; score: number }>();
   for (const [list, rows] of lists) {
     for (const [rank, row] of rows.entries()) {
       const key = row.nodeId ?? row.pageId;
       const known = fused.get(key) ?? { row, lists: [], score: 0 };
       known.lists.push(list);
+      if (known.row.excerpt === "") known.row = row;
       known.score += 1 / (fusionConstant + rank + 1);
       fused.set(key, known);
     }

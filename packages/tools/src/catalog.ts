@@ -1,5 +1,6 @@
 import { summarizeContext } from "@countersign/engine/summarize-context.ts";
 import type { Tool } from "@countersign/engine/tool.ts";
+import type { Questions } from "@countersign/kb/questions.ts";
 import { filesAttach } from "./files-attach.ts";
 import { filesList } from "./files-list.ts";
 import { filesRead } from "./files-read.ts";
@@ -32,6 +33,8 @@ import { tasksList } from "./tasks-list.ts";
 export interface CatalogOptions {
   /** Absent, `os.exec` is not in the catalog at all. */
   readonly osExec?: OsExecOptions | undefined;
+  /** Absent, `kb.search` goes by words alone. */
+  readonly questions?: Questions | undefined;
 }
 
 /** Every built-in tool, by name in the order of the alphabet. A definition offers some of them to its agent. */
@@ -52,7 +55,7 @@ export function createCatalog(options: CatalogOptions = {}): readonly Tool[] {
     kbNodeRead,
     kbRead,
     kbRemove,
-    kbSearch,
+    kbSearch(options.questions),
     mailSend,
     memoryConsolidate,
     memoryPropose,

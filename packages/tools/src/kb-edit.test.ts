@@ -237,10 +237,16 @@ test("pages are found, listed by directory, and dumped up to a bound", async () 
   const { use, person } = await givenAgent();
   await person("A", "- unusual words here\n");
   await use(kbCreate, { title: "B", dir: "x/y", okf: "- more\n" });
-  expect((await use(kbSearch, { q: "unusual" })).content).toMatch(
+  expect((await use(kbSearch(), { q: "unusual" })).content).toMatch(
     /^1\. bullet .* of "A" \[found by words, text\]: unusual words here/,
   );
-  expect((await use(kbSearch, { q: "nothinglikeit" })).content).toContain("No hits");
+  expect((await use(kbSearch(), { q: "nothinglikeit" })).content).toContain("No hits");
+  const failing = kbSearch({
+    model: "none",
+    embed: () => Promise.resolve({ kind: "left out", reason: "the endpoint is asleep" }),
+  });
+  for (const q of ["unusual", "nothinglikeit"])
+    expect((await use(failing, { q })).content).toMatch(/\nNot searched by meaning: the endpoint is asleep\.$/);
   expect((await use(kbExpand, {})).content).toMatch(/^x\/ \(1 page\)\n"A" \(id /);
   expect((await use(kbExpand, { directory: "x/y" })).content).toContain('"B"');
   expect((await use(kbExpand, { directory: "nowhere" })).kind).toBe("failed");

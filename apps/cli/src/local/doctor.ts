@@ -10,15 +10,9 @@ import type { CliConfig } from "../config.ts";
 import { CliError } from "../exit.ts";
 import { pause } from "../verbs/interrupt.ts";
 import type { Cli } from "../verb.ts";
+import { checkVectors } from "./check-vectors.ts";
+import type { Finding } from "./finding.ts";
 import { withLocalDatabase } from "./local-database.ts";
-
-/** What was looked at. `warn` works, and could be better; `bad` does not work. */
-interface Finding {
-  readonly about: string;
-  readonly state: "ok" | "warn" | "bad";
-  readonly found: string;
-  readonly advice?: string;
-}
 
 /** A listener that hears nothing for so long sits behind a pooler in transaction mode. */
 const hearWithinMs = 3_000;
@@ -81,7 +75,7 @@ async function checkDatabase(config: CliConfig): Promise<Finding[]> {
             },
         await checkListening(sql),
         await checkClock(sql),
-        ...(isMigrated ? [await checkKeys(sql, config)] : []),
+        ...(isMigrated ? [await checkKeys(sql, config), ...(await checkVectors(sql, config.environment))] : []),
       ];
     });
   } catch (error) {

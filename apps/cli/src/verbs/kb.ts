@@ -19,16 +19,17 @@ export function addKnowledgeVerbs(program: Command): void {
     usage: "search <words...>",
     summary: "The ten best hits for some words, each with where its page lies and the id that read takes",
     async run(cli, words) {
-      const { hits } = await ask(cli.client.v1.search.$get({ query: { q: words.join(" ") } }));
+      const { hits, leftOut } = await ask(cli.client.v1.search.$get({ query: { q: words.join(" ") } }));
       if (cli.isJson) return cli.printJson(hits);
-      if (hits.length === 0) return cli.print(["Nothing was found."]);
       const { style } = cli.terminal;
-      for (const { pageId, pageTitle, dir, nodeId, excerpt } of hits) {
+      if (hits.length === 0) cli.print(["Nothing was found."]);
+      for (const { pageId, pageTitle, dir, excerpt } of hits) {
         const text =
-          nodeId === null ? "" : ` ${makeVisible(excerpt.replaceAll(/(?<!\s)\s*\n\s*/g, " ⏎ ")).slice(0, 200)}`;
+          excerpt === "" ? "" : ` ${makeVisible(excerpt.replaceAll(/(?<!\s)\s*\n\s*/g, " ⏎ ")).slice(0, 200)}`;
         const where = dir === "" ? "at the top" : `in ${makeVisible(dir)}`;
         cli.print([`${style.cyan(makeVisible(pageTitle))}${text}`, style.dim(`  ${where}, ${pageId}`)]);
       }
+      cli.print(leftOut.map(({ list, reason }) => style.dim(makeVisible(`Not searched by ${list}: ${reason}.`))));
     },
   });
 

@@ -1,3 +1,4 @@
+import type { Tx } from "@countersign/db/connect.ts";
 import { transaction } from "@countersign/db/transaction.ts";
 import { editNode } from "@countersign/kb/edit-node.ts";
 import { expandDirectory } from "@countersign/kb/expand-directory.ts";
@@ -5,7 +6,7 @@ import { findNode } from "@countersign/kb/find-node.ts";
 import { grepNodes } from "@countersign/kb/grep-nodes.ts";
 import { writeFragment } from "@countersign/kb/node-fragment.ts";
 import { removeNode } from "@countersign/kb/remove-node.ts";
-import { searchPages } from "@countersign/kb/search-pages.ts";
+import { searchByAll } from "@countersign/kb/search-pages.ts";
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import { requireRole } from "../auth.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
@@ -29,7 +30,7 @@ import {
 const search = createRoute({
   method: "get",
   path: "/search",
-  summary: "The ten best hits in the knowledge base, by name and by text",
+  summary: "The ten best hits in the knowledge base, by name, by text and, where that is set up, by meaning",
   request: {
     query: z.object({
       q: searchWords,
@@ -96,7 +97,7 @@ const deleteNode = createRoute({
 });
 
 /** Finding things in the knowledge base, and its nodes one by one. */
-export function createKnowledgeRoutes({ sql }: ServerDependencies) {
+export function createKnowledgeRoutes({ sql, questions }: ServerDependencies) {
   return new OpenAPIHono<AppEnv>()
     .openapi(search, async (c) => {
       const { q, kinds: asked } = c.req.valid("query");
@@ -105,11 +106,12 @@ export function createKnowledgeRoutes({ sql }: ServerDependencies) {
         if (known === undefined) throw invalidField("query.kinds", `there are ${hitKinds.join(", ")}`);
         return known;
       });
-      const result = await transaction(sql, (tx) => searchPages(writerOf(c.get("actor"), tx), { q, kinds }), {
-        isReadOnly: true,
-      });
+      const { workspaceId, userId } = c.get("actor");
+      const read = <T>(body: (tx: Tx) => Promise<T>) => transaction(sql, body, { isReadOnly: true });
+      const result = await searchByAll({ workspaceId, userId, read, questions }, { q, kinds });
       if (result.kind === "refused") throw invalidField("query.q", result.reason);
-      return c.json({ hits: result.hits.map((hit) => ({ ...hit, lists: [...hit.lists] })) }, 200);
+      const hits = result.hits.map((hit) => ({ ...hit, lists: [...hit.lists] }));
+      return c.json({ hits, leftOut: [...result.leftOut] }, 200);
     })
     .openapi(grep, async (c) => {
       const { pattern, regex, limit } = c.req.valid("query");

@@ -104,6 +104,9 @@ export const searchSchema = z
         lists: z.array(z.string()).openapi({ description: "How it was found" }),
       }),
     ),
+    leftOut: z
+      .array(z.object({ list: z.string(), reason: z.string() }))
+      .openapi({ description: "Lists that are set up and could not be searched, and why" }),
   })
   .openapi("SearchHits");
 

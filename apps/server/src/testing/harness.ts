@@ -6,6 +6,7 @@ import { createCommitter } from "@countersign/engine/committer.ts";
 import { makeWorld, type World } from "@countersign/engine/testing/fixtures.ts";
 import type { Tool } from "@countersign/engine/tool.ts";
 import { registerTools } from "@countersign/engine/tools.ts";
+import type { Questions } from "@countersign/kb/questions.ts";
 import { createCatalog } from "@countersign/tools/catalog.ts";
 import { type Logger, pino } from "pino";
 import { createApp } from "../app.ts";
@@ -55,6 +56,7 @@ export async function startTestServer(
     oidc?: Oidc;
     sealingKey?: () => Promise<BrokerPublicKey>;
     tools?: readonly Tool[];
+    questions?: Questions;
   } = {},
 ): Promise<TestServer> {
   const sql = connect(databaseUrl, { applicationName: "test server" });
@@ -79,6 +81,7 @@ export async function startTestServer(
     mostFileBytes: options.mostFileBytes,
     pages: options.pages,
     oidc: options.oidc,
+    questions: options.questions,
     log,
     publicUrl: options.publicUrl,
     closing: closing.signal,

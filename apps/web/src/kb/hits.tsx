@@ -19,6 +19,11 @@ export function Hits({ q, onClear }: { readonly q: string; readonly onClear: () 
           ← {names.clear}
         </button>
       </p>
+      {data.leftOut.map(({ list, reason }) => (
+        <p key={list} className="list-note">
+          <ExactLine text={names.leftOut(list, reason)} />
+        </p>
+      ))}
       {data.hits.length === 0 && <Empty title={names.noHits} />}
       <ol className="kb-hits">
         {data.hits.map((hit, n) => (

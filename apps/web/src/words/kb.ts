@@ -8,6 +8,7 @@ export const kbWords = {
   clear: "Back to the pages",
   noHits: "Nothing was found.",
   foundBy: (lists: readonly string[]) => `found by ${lists.join(", ")}`,
+  leftOut: (list: string, reason: string) => `Not searched by ${list}: ${reason}.`,
   empty: "There is no page here yet.",
   emptyHint: "Make one, or import Markdown files.",
   pages: (n: number) => `${n} ${n === 1 ? "page" : "pages"}`,
