@@ -1,3 +1,4 @@
+import { awaitDatabase } from "@countersign/db/await-database.ts";
 import { giveBackMemory } from "@countersign/db/give-back-memory.ts";
 import { type Logger, pino } from "pino";
 import { addressWarnings } from "./address-warnings.ts";
@@ -9,7 +10,10 @@ const refusals = new Set(["AddressRefusal", "BootRefusal", "ConfigError", "Engin
 
 /** Serves until SIGTERM or SIGINT; what was in hand is answered first. */
 async function run(config: ServerConfig, log: Logger): Promise<void> {
-  const server = await startServer(config, log);
+  const server = await awaitDatabase(
+    () => startServer(config, log),
+    (problem) => log.warn({ problem }, "waiting for the database"),
+  );
   const { publicUrl } = config;
   log.info({ url: server.url, ...(publicUrl === undefined ? {} : { publicUrl }) }, "listening");
   for (const warning of addressWarnings(config)) log.warn(warning);

@@ -68,9 +68,23 @@ test("an address that is taken ends the process with what to do", async () => {
   taken.close();
 });
 
-test("a database that does not answer, or an environment that does not fit, ends the process with what to do", async () => {
+test("a database that does not answer is waited for, with a line in the log that says for what", async () => {
+  const { child, exited } = startProcess({ DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" });
+  let said = "";
+  for await (const chunk of child.stdout) {
+    said += String(chunk);
+    if (said.includes("\n")) break;
+  }
+  expect(said).toContain("waiting for the database");
+  expect(said).toContain("PostgreSQL does not answer at 127.0.0.1:1");
+  expect(child.exitCode).toBeNull();
+  child.kill("SIGTERM");
+  expect(await exited).toEqual([null, "SIGTERM"]);
+});
+
+test("a database whose host nobody knows, or an environment that does not fit, ends the process with what to do", async () => {
   for (const [environment, expected] of [
-    [{ DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" }, "PostgreSQL does not answer at 127.0.0.1:1"],
+    [{ DATABASE_URL: "postgres://nobody@nowhere.invalid/none" }, "PostgreSQL does not answer at nowhere.invalid"],
     [{ PORT: "x" }, "DATABASE_URL: is not set"],
   ] as const) {
     const { child, exited } = startProcess(environment);

@@ -1,3 +1,4 @@
+import { awaitDatabase } from "@countersign/db/await-database.ts";
 import { giveBackMemory } from "@countersign/db/give-back-memory.ts";
 import { pino } from "pino";
 import { readConfig } from "./config.ts";
@@ -24,8 +25,10 @@ async function main(): Promise<void> {
     log.fatal({ error: describeError(error, log) }, "an error that nobody caught; the worker ends");
     process.exit(1);
   });
-  await shedSecrets(config, log);
-  const worker = await work(config, await chooseProvider(config), log);
+  const onWait = (problem: string): void => log.warn({ problem }, "waiting for the database");
+  await awaitDatabase(() => shedSecrets(config, log), onWait);
+  const provider = await chooseProvider(config);
+  const worker = await awaitDatabase(() => work(config, provider, log), onWait);
   giveBackMemory();
 
   let isStopping = false;

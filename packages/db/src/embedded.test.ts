@@ -144,6 +144,28 @@ test("a server that was itself killed, with a client connected, starts again wit
   await next.stop();
 });
 
+test("while a child of a killed server lives, its pid file stays, and no other server starts in its data", async () => {
+  const server = await startEmbedded({ dataDir: shared });
+  const client = connect(server.url, { max: 1 });
+  const child = Number((await client`select pg_backend_pid() as pid`)[0]?.["pid"]);
+  // A stopped process does not notice that its server is gone.
+  process.kill(child, "SIGSTOP");
+  const killed = serverPid(shared);
+  process.kill(killed, "SIGKILL");
+  let isStarted = false;
+  const next = startEmbedded({ dataDir: shared }).finally(() => (isStarted = true));
+  const seen = new Set<number>();
+  for (let n = 0; n < 40; n += 1) {
+    seen.add(serverPid(shared));
+    await new Promise((done) => setTimeout(done, 25));
+  }
+  expect([isStarted, [...seen]]).toEqual([false, [killed]]);
+  process.kill(child, "SIGKILL");
+  expect((await next).reused).toBe(false);
+  await client.end({ timeout: 1 });
+  await (await next).stop();
+});
+
 test("a pid file left by a crash is not believed, even when its number is somebody else's by now", async () => {
   for (const pid of [process.pid, 4_194_000]) {
     writeFileSync(join(shared, "cluster/data/postmaster.pid"), `${pid}\n${shared}\n1\n5432\n\n127.0.0.1\n\nready\n`);

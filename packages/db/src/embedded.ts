@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import {
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   readlinkSync,
   realpathSync,
@@ -151,7 +152,7 @@ async function start(cluster: Cluster, durable: boolean): Promise<boolean> {
   let output = "";
   // Again, since the port may be taken meanwhile, and a killed server's children hold its memory for a moment.
   for (let attempt = 1; attempt <= 6; attempt++) {
-    removeForeignPidFile(cluster, attempt > 3);
+    await removeForeignPidFile(cluster, attempt > 3);
     const options = serverOptions(cluster, await freePort(portOfLastStart(cluster)), durable);
     const started = await runAsServerUser(cluster.binaries.pgCtl, [
       "-D",
@@ -201,11 +202,40 @@ function runningPid(cluster: Cluster): number | undefined {
   return isServerProcess(cluster, pid) ? pid : undefined;
 }
 
-/** An empty one is being written by a server that starts just now, unless it stays so. */
-function removeForeignPidFile(cluster: Cluster, mayBeEmpty: boolean): void {
-  const pid = readPidFile(cluster)?.pid;
-  if (pid === undefined || isServerProcess(cluster, pid)) return;
-  if (pid > 0 || mayBeEmpty) rmSync(pidFile(cluster), { force: true });
+/**
+ * An empty one is being written by a server that starts just now, unless it stays so. While a killed server's children
+ * live, which may be at its log still, the file stays: it is what keeps a second server from their data.
+ */
+async function removeForeignPidFile(cluster: Cluster, mayBeEmpty: boolean): Promise<void> {
+  for (const since = performance.now(); ; await sleep(50)) {
+    const pid = readPidFile(cluster)?.pid;
+    if (pid === undefined || isServerProcess(cluster, pid)) return;
+    if (pid === 0 && !mayBeEmpty) return;
+    const left = processesIn(cluster);
+    if (left.length === 0) return rmSync(pidFile(cluster), { force: true });
+    if (performance.now() - since > deadlineMs) {
+      throw new EmbeddedRefusal(
+        "start_failed",
+        `A PostgreSQL server in ${cluster.home} was killed, and its processes ${left.join(", ")} still run after ${deadlineMs / 1000} seconds. End them, then start again.`,
+      );
+    }
+  }
+}
+
+/** Every process of a server of this cluster, whoever is its parent by now. */
+function processesIn(cluster: Cluster): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        // Children say what they do in place of the program: `postgres: checkpointer`.
+        const isPostgres = /^postgres:|(^|\/)postgres\0/.test(readFileSync(`/proc/${pid}/cmdline`, "utf8"));
+        return isPostgres && readlinkSync(`/proc/${pid}/cwd`) === realpathSync(cluster.data);
+      } catch {
+        return false; // It is over, or another user's.
+      }
+    });
 }
 
 function isServerProcess(cluster: Cluster, pid: number | undefined): boolean {

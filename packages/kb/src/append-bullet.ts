@@ -2,7 +2,6 @@ import { v7 as newId } from "uuid";
 import { commitNodes } from "./commit-change.ts";
 import { loadAroundEnd } from "./load-around.ts";
 import { loadPage, lockHead } from "./load-page.ts";
-import { lockNames, namesLinked } from "./lock-names.ts";
 import { isId, lookupPage, type Lookup, type Page } from "./lookup.ts";
 import { splitComments } from "./node-comment.ts";
 import type { TreeNode } from "./page-tree.ts";
@@ -43,7 +42,6 @@ export async function appendBullet(writer: Writer, bullet: NewBullet): Promise<A
   const found = await lookupPage(writer, bullet.page);
   if (found.kind !== "found") return found;
 
-  await lockNames(writer, { linked: namesLinked([{ kind: "bullet", text }]) });
   const page = await lockHead(writer, found.page.id);
   if (page === undefined) return { kind: "forbidden", page: found.page };
   const parentId = bullet.parent ?? null;

@@ -3,10 +3,9 @@ import { createPage } from "./create-page.ts";
 import { diffWithin, findFalseHead, findNewMarks, findOkfProblem } from "./check-okf.ts";
 import type { PageDiff } from "./diff-page.ts";
 import { foldName } from "./fold.ts";
-import { type Frontmatter, readFrontmatter } from "./frontmatter.ts";
+import { readFrontmatter } from "./frontmatter.ts";
 import { describePage, lockPage, type LoadedPage } from "./load-page.ts";
 import { lookupPage, type Lookup, type Page } from "./lookup.ts";
-import { lockNames, namesLinked } from "./lock-names.ts";
 import { type Clash, mergeTrees } from "./merge-trees.ts";
 import { readPast, type PastPage } from "./page-history.ts";
 import { parseOkf, type ParsedPage } from "./parse-okf.ts";
@@ -15,12 +14,14 @@ import { lockRenames } from "./rename-everywhere.ts";
 import type { Writer } from "./scope.ts";
 
 export interface OkfEdit {
-  /** A page's id or title; a title that no page has makes one. */
+  /** A page's id or title; a title that no page has makes one, where no revision is given. */
   readonly page: string;
   /** The whole page as it shall be: frontmatter and outline, with or without node ids. */
   readonly okf: string;
   /** The revision that the writer saw. Where the page moved on since, the edit is merged; unless given, the current one. */
   readonly revision?: number | undefined;
+  /** Says why the writer cannot replace what it saw, given as the page was at `revision`; undefined where it can. */
+  readonly findObjection?: ((past: PastPage) => string | undefined) | undefined;
   /** Where a page that has to be made goes. */
   readonly dir?: string | undefined;
 }
@@ -67,13 +68,14 @@ export async function applyOkf(writer: Writer, edit: OkfEdit): Promise<ApplyOkfR
   if (problem !== undefined) return { kind: "refused", reason: problem };
   const found = await lookupPage(writer, edit.page);
   if (found.kind === "ambiguous") return found;
-  if (found.kind === "missing") return await createFromOkf(writer, edit);
-
+  if (found.kind === "missing") {
+    return edit.revision === undefined
+      ? await createFromOkf(writer, edit)
+      : { kind: "refused", reason: `There is no page "${edit.page}" any more; it was removed since it was read.` };
+  }
   const parsed = parseOkf(edit.okf);
-  const head = readFrontmatter(parsed.frontmatter);
-  if (head.title !== undefined && head.title !== found.page.title) await lockRenames(writer);
-  const given = hasFrontmatter(parsed) ? await findNewNames(writer, found.page, head) : [];
-  await lockNames(writer, { given, linked: namesLinked(parsed.nodes) });
+  const title = readFrontmatter(parsed.frontmatter).title;
+  if (title !== undefined && title !== found.page.title) await lockRenames(writer);
   const page = await lockPage(writer, found.page.id);
   if (page === undefined) return { kind: "forbidden", page: found.page };
   const text = likePage(page, parsed);
@@ -81,20 +83,9 @@ export async function applyOkf(writer: Writer, edit: OkfEdit): Promise<ApplyOkfR
   if (taken !== undefined) return { kind: "refused", reason: taken };
   const base = await readPast(writer, page, edit.revision ?? page.revision);
   if (base === undefined) return noSuchRevision(page, edit.revision);
+  const objection = edit.findObjection?.(base);
+  if (objection !== undefined) return { kind: "refused", reason: objection };
   return await applyParsed(writer, page, text, "page.edited", base);
-}
-
-/** The names that the page would have by this frontmatter and has not, and the one that it would lose by a new title. */
-async function findNewNames(
-  { tx }: Writer,
-  page: Page,
-  { title = page.title, aliases }: Frontmatter,
-): Promise<string[]> {
-  if (title === page.title && aliases.length === 0) return [];
-  const [row] = await tx<{ names: string[] }[]>`select names from pages where id = ${page.id}`;
-  const old = new Set(row?.names);
-  const wanted = [title, ...aliases].filter((name) => !old.has(foldName(name)));
-  return title === page.title ? wanted : [...wanted, title, page.title];
 }
 
 /** Applies a parsed text to a locked page: what it changes of `base`, merged where the page moved on since. */
@@ -162,7 +153,11 @@ export async function commitEdit(
   };
 }
 
-async function createFromOkf(writer: Writer, { page: title, okf, dir }: OkfEdit): Promise<ApplyOkfResult> {
+/** Makes a page of a title that no page has; one that another made meanwhile is not written to. */
+export async function createFromOkf(
+  writer: Writer,
+  { page: title, okf, dir }: Pick<OkfEdit, "page" | "okf" | "dir">,
+): Promise<ApplyOkfResult> {
   const created = await createPage(writer, { title, dir, okf });
   switch (created.kind) {
     case "created":
@@ -187,7 +182,7 @@ async function createFromOkf(writer: Writer, { page: title, okf, dir }: OkfEdit)
 
 /** An edit, other than a file, may leave out the frontmatter and the last line's end, and has plain line ends. */
 function likePage(page: LoadedPage, parsed: ParsedPage): ParsedPage {
-  const frontmatter = hasFrontmatter(parsed) ? parsed.frontmatter : page.frontmatter;
+  const frontmatter = /^\uFEFF?---/.test(parsed.frontmatter) ? parsed.frontmatter : page.frontmatter;
   const last = parsed.nodes.at(-1);
   const wasEnded = page.nodes.at(-1)?.shape?.trail !== "";
   const nodes =
@@ -195,10 +190,6 @@ function likePage(page: LoadedPage, parsed: ParsedPage): ParsedPage {
       ? parsed.nodes
       : [...parsed.nodes.slice(0, -1), { ...last, shape: { ...last.shape, trail: "\n" } }];
   return { frontmatter, lineEnd: page.lineEnd, nodes };
-}
-
-function hasFrontmatter({ frontmatter }: ParsedPage): boolean {
-  return /^\uFEFF?---/.test(frontmatter);
 }
 
 function mergeHeads(base: string, ours: string, theirs: string): string | undefined {

@@ -1,5 +1,6 @@
 import { type ChangedState, type CommandKind, recordCommand } from "./commands.ts";
 import { foldName } from "./fold.ts";
+import { followRenames } from "./follow-renames.ts";
 import { describePage, type LoadedPage } from "./load-page.ts";
 import type { Page } from "./lookup.ts";
 import type { KeyedNode, TreeNode } from "./page-tree.ts";
@@ -65,6 +66,9 @@ export async function commitChange(
     ],
   });
   const newNames = names.names.filter((name) => !page.names.includes(name));
+  // What waits for a name that it has no more was written beside the page: its new title goes there too, or the link stays.
+  const oldNames = page.names.filter((name) => !names.names.includes(name));
+  if (oldNames.length > 0) await resolveWaiting(writer, { ...page, names: oldNames, fileName: null });
   if (newNames.length > 0) await resolveWaiting(writer, { ...committed.page, names: newNames, fileName: null });
   const renamedLinks = names.title === page.title ? 0 : await renameEverywhere(writer, page, names.title);
   return { ...committed, changes, renamedLinks };
@@ -101,8 +105,9 @@ async function recordChange(
   { kind, changes, undoes, heads = [] }: NodesChange & { readonly heads?: readonly Head[] },
 ): Promise<Pick<Committed, "page" | "commandId">> {
   if (after === undefined) throw new Error(`Page ${page.id} vanished while it was locked`);
-  const { inserted, updated, deleted } = changes;
-  await storeNodes(writer, page.id, changes);
+  const stored = await followRenames(writer, page.id, changes);
+  const { inserted, updated, deleted } = stored;
+  await storeNodes(writer, page.id, stored);
   await storeLinks(writer, after, [...inserted, ...updated.map((update) => update.after)]);
   const [oldHead, newHead] = heads;
   const commandId = await recordCommand(writer, {

@@ -3,9 +3,9 @@ import { diffWithin, findNewMarks, findOkfProblem } from "./check-okf.ts";
 import { recordCommand } from "./commands.ts";
 import { namesOf, storeNodes } from "./commit-change.ts";
 import { findDirectory, keepDirectory, mayWriteIn } from "./directories.ts";
+import { followRenames } from "./follow-renames.ts";
 import { readFrontmatter } from "./frontmatter.ts";
 import { findPageIn, lookupPage, type Page } from "./lookup.ts";
-import { lockNames, namesLinked } from "./lock-names.ts";
 import { keepFile } from "./page-files.ts";
 import type { TreeNode } from "./page-tree.ts";
 import { parseOkf } from "./parse-okf.ts";
@@ -49,9 +49,6 @@ export async function createPage(writer: Writer, asked: NewPage): Promise<Create
   const okfProblem = findOkfProblem(okf);
   if (okfProblem !== undefined) return { kind: "refused", reason: okfProblem };
 
-  const parsed = parseOkf(okf);
-  const { aliases } = readFrontmatter(parsed.frontmatter);
-  await lockNames(writer, { given: [title, ...aliases], linked: namesLinked(parsed.nodes) });
   await lockTitle(writer, title);
   if (asked.isOnlyIn === true) {
     const page = await findPageIn(writer, title, asked.dir ?? "");
@@ -61,6 +58,7 @@ export async function createPage(writer: Writer, asked: NewPage): Promise<Create
   if (known.kind === "found") return { kind: "exists", page: known.page };
   if (known.kind === "ambiguous" && known.pages[0] !== undefined) return { kind: "exists", page: known.pages[0] };
 
+  const parsed = parseOkf(okf);
   const head = /^\uFEFF?---/.test(parsed.frontmatter) ? parsed.frontmatter : "---\ntype: Page\n---\n\n";
   const titled = withTitle(head, title);
   // One that cannot be changed may stay where it says no other title.
@@ -121,7 +119,7 @@ export async function insertPage(writer: Writer, page: PageToInsert): Promise<{ 
   if (inserted === undefined) throw new Error(`The page ${JSON.stringify(names.title)} was not stored`);
   showPages(writer, [inserted.id]);
   await keepFile(writer, inserted.id, page.fileName === null ? null : 1);
-  const changes = planChanges([], page.nodes);
+  const changes = await followRenames(writer, inserted.id, planChanges([], page.nodes));
   await storeNodes(writer, inserted.id, changes);
   await storeLinks(writer, inserted, changes.inserted);
   await resolveWaiting(writer, { ...inserted, names: names.names, fileName: page.fileName });

@@ -6,11 +6,9 @@ import { findPageOfNode, nodeIn } from "./find-node.ts";
 import { loadAroundNode } from "./load-around.ts";
 import { loadPage, lockHead, type LoadedPage } from "./load-page.ts";
 import type { Page } from "./lookup.ts";
-import { lockNames, namesLinked } from "./lock-names.ts";
 import { parseFragment } from "./node-fragment.ts";
-import { isTouchedSince, readPast } from "./page-history.ts";
+import { isTouchedSince, type PastPage, readPast } from "./page-history.ts";
 import type { TreeNode } from "./page-tree.ts";
-import { parseOkf } from "./parse-okf.ts";
 import { isEmpty } from "./plan-changes.ts";
 import { frameNodes, planPlace } from "./plan-place.ts";
 import type { Writer } from "./scope.ts";
@@ -22,6 +20,8 @@ export interface NodeEdit {
   readonly okf: string;
   /** The page's revision that the writer saw; the current one unless given. */
   readonly revision?: number | undefined;
+  /** Says why the writer cannot replace these nodes, the subtree as it was at `revision`; undefined where it can. */
+  readonly findObjection?: ((subtree: PastPage["nodes"]) => string | undefined) | undefined;
 }
 
 export type EditNodeResult = ApplyOkfResult | { readonly kind: "missing" };
@@ -37,7 +37,6 @@ export async function editNode(writer: Writer, edit: NodeEdit): Promise<EditNode
   if (problem !== undefined) return { kind: "refused", reason: problem };
   const pageId = await findPageOfNode(writer, nodeId);
   if (pageId === undefined) return { kind: "missing" };
-  await lockNames(writer, { linked: namesLinked(parseOkf(okf).nodes) });
   const page = await lockHead(writer, pageId);
   if (page === undefined) {
     const [seen] = await writer.tx<{ title: string }[]>`select title from pages where id = ${pageId}`;
@@ -54,7 +53,7 @@ export async function editNode(writer: Writer, edit: NodeEdit): Promise<EditNode
 async function editPlace(
   writer: Writer,
   page: Page,
-  { nodeId, okf, revision = page.revision }: NodeEdit,
+  { nodeId, okf, revision = page.revision, findObjection }: NodeEdit,
 ): Promise<EditNodeResult | undefined> {
   if (revision > page.revision || revision < 1) return undefined;
   const around = await loadAroundNode(writer, page.id, nodeId);
@@ -62,6 +61,8 @@ async function editPlace(
   const subtree = around.nodes.slice(around.start, around.start + around.size);
   const isMerged = revision !== page.revision;
   if (isMerged && (await isTouchedSince(writer, page.id, revision, subtree))) return undefined;
+  const objection = findObjection?.(subtree);
+  if (objection !== undefined) return { kind: "refused", reason: objection };
   const read = await readSubtree(writer, page.id, frameNodes(around), subtree, okf);
   if (read.kind === "refused") return read;
   const { wanted, warnings } = read;
@@ -84,7 +85,8 @@ async function editPlace(
   };
 }
 
-async function editWhole(writer: Writer, page: LoadedPage, { nodeId, okf, revision }: NodeEdit) {
+async function editWhole(writer: Writer, page: LoadedPage, edit: NodeEdit) {
+  const { nodeId, okf, revision } = edit;
   const base = await readPast(writer, page, revision ?? page.revision);
   if (base === undefined) return noSuchRevision(page, revision);
   const found = nodeIn(page, base.nodes, nodeId);
@@ -92,6 +94,8 @@ async function editWhole(writer: Writer, page: LoadedPage, { nodeId, okf, revisi
     const reason = `The page "${page.title}" had no node ${nodeId} at revision ${revision}.`;
     return { kind: "refused" as const, reason };
   }
+  const objection = edit.findObjection?.(found.subtree);
+  if (objection !== undefined) return { kind: "refused" as const, reason: objection };
   const read = await readSubtree(writer, page.id, base.nodes, found.subtree, okf);
   if (read.kind === "refused") return read;
   const { wanted, warnings } = read;

@@ -34,7 +34,7 @@ export async function listExportPaths(reader: Reader, { dir = "" }: ExportQuery)
                            where f.workspace_id = p.workspace_id and f.page_id = p.id and f.imported_revision is not null
                              and f.path = concat_ws('/', nullif(p.dir, ''), file_name)),
               p.dir, slug, p.id`;
-  const plain = pages.map((page) => ({ ...page, path: withoutPathProblem(page.path) }));
+  const plain = pages.map((page) => ({ ...page, path: withoutPathProblem(asMarkdown(page.path)) }));
   // No file has the name of a folder that others lie in.
   const taken = new Map(plain.flatMap(({ path }) => foldersOf(path)).map((folder) => [folder, 1]));
   return plain.map((page) => ({ ...page, path: takeFreePath(page.path, taken) }));
@@ -51,12 +51,17 @@ export async function exportPages(reader: Reader, paths: readonly ExportPath[]):
   return files;
 }
 
+/** Whatever a page's file was called once, what is written is Markdown and not what a program takes for its own. */
+function asMarkdown(path: string): string {
+  return /\.md$/i.test(path) ? path : `${path}.md`;
+}
+
 /**
  * A path that no page before has: a page made here may have the slug that is another's file name, and one that came back
  * the file name itself. `taken` knows for each path the number that was tried last, so that each is tried once.
  */
 function takeFreePath(path: string, taken: Map<string, number>): string {
-  const [, stem = path, end = ""] = /^(.*?)(\.md)?$/is.exec(path) ?? [];
+  const [, stem = path, end = ""] = /^(.*)(\.md)$/is.exec(path) ?? [];
   let free = path;
   for (let n = taken.get(path) ?? 1; taken.has(free);) {
     n += 1;

@@ -89,6 +89,40 @@ test("a file that has another name elsewhere is parted from it, and stays as it 
   expect((await stat(join(folder, "run.md"))).mode & 0o777).toBe(0o755);
 });
 
+test("whoever stops in the midst of writing leaves the old file whole", { timeout: 60_000 }, async () => {
+  const old = "old ".repeat(500_000);
+  await writeFile(join(folder, "a.md"), old);
+  const writer = new Worker(
+    `const { workerData: { module, folder, text }, parentPort } = require("node:worker_threads");
+     import(module).then(async ({ writeFolderFile }) => {
+       parentPort.postMessage("ready");
+       for (;;) await writeFolderFile(folder, ["a.md"], text);
+     });`,
+    {
+      eval: true,
+      workerData: { module: new URL("folder-files.ts", import.meta.url).href, folder, text: "new ".repeat(500_000) },
+    },
+  );
+  await once(writer, "message");
+  const seen = new Set<string>();
+  while (!seen.has("new ")) {
+    const text = await readFile(join(folder, "a.md"), "utf8");
+    expect(text.length).toBe(old.length);
+    seen.add(text.slice(0, 4));
+  }
+  await writer.terminate();
+  expect((await readFile(join(folder, "a.md"), "utf8")).length).toBe(old.length);
+  const { files } = await listFolder(folder);
+  expect(files.map(({ path }) => path).filter((path) => !/^\.export-.*\.part$/.test(path))).toEqual(["a.md"]);
+});
+
+test("a file that may not be written stays, and nothing stays beside it", async () => {
+  await mkdir(join(folder, "dir.md"));
+  expect((await write("dir.md")).kind).toBe("refused");
+  expect((await write(`${"長".repeat(90)}.md`)).kind).toBe("refused");
+  expect(await readdir(folder)).toEqual(["dir.md"]);
+});
+
 test("what the system does not take is refused with the reason, and nothing waits", async () => {
   await mkdir(join(folder, "dir.md"));
   await writeFile(join(folder, "file"), "");

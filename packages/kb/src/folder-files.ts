@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
-import { constants, existsSync } from "node:fs";
-import { type FileHandle, lstat, mkdir, open, readdir, unlink } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { constants, existsSync, type Stats } from "node:fs";
+import { access, type FileHandle, lstat, mkdir, open, readdir, rename, unlink } from "node:fs/promises";
 
 /** The name of a folder or a file as the system has it, which need not be text. */
 type Name = string | Buffer;
@@ -87,19 +88,28 @@ export async function readFolderFile(folder: string, parts: readonly Name[]): Pr
 }
 
 /**
- * Writes a file below `folder`, which is there, with the folders that it needs. What is written never leaves `folder`: no link on the way is
- * followed, also none that somebody puts there meanwhile, and where the file has other names elsewhere, those keep what
- * they have. Refused with the reason where the system does not take it.
+ * Writes a file below `folder`, which is there, with the folders that it needs: beside its place first, and then there, so
+ * that whoever stops in between leaves the old file whole, and a hidden `.part` that no import takes. What is written never
+ * leaves `folder`: no link on the way is followed, also none that somebody puts there meanwhile, and where the file has
+ * other names elsewhere, those keep what they have. Refused with the reason where the system does not take it.
  */
 export async function writeFolderFile(folder: string, parts: readonly Name[], text: string): Promise<WriteResult> {
   try {
-    await inFolder(folder, parts, true, async (place) => {
-      const handle = await openOwn(place);
+    await inFolder(folder, parts, true, async (place, beside) => {
+      const old = await findOld(place);
+      const aside = beside(`.export-${randomUUID()}.part`);
+      const handle = await open(aside, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | asItself, 0o666);
       try {
-        await handle.truncate();
-        await handle.writeFile(text);
-      } finally {
-        await handle.close();
+        try {
+          if (old !== undefined) await likeOld(handle, old);
+          await handle.writeFile(text);
+        } finally {
+          await handle.close();
+        }
+        await rename(aside, place);
+      } catch (error) {
+        await unlink(aside).catch(() => undefined);
+        throw error;
       }
     });
     return { kind: "written" };
@@ -108,11 +118,30 @@ export async function writeFolderFile(folder: string, parts: readonly Name[], te
   }
 }
 
+/** The file that stands there; throws where something else does, or it may not be written. */
+async function findOld(place: Buffer): Promise<Stats | undefined> {
+  const old = await lstat(place).catch((error: unknown) => {
+    if (codeOf(error) !== "ENOENT") throw error;
+    return undefined;
+  });
+  if (old === undefined) return undefined;
+  if (!old.isFile()) throw await oddity(place);
+  await access(place, constants.W_OK);
+  return old;
+}
+
+/** Owner and rights stay as they were, as far as the system lets them. */
+async function likeOld(handle: FileHandle, { uid, gid, mode }: Stats): Promise<void> {
+  const made = await handle.stat();
+  if (made.uid !== uid || made.gid !== gid) await handle.chown(uid, gid).catch(() => undefined);
+  await handle.chmod(mode & 0o777);
+}
+
 async function inFolder<R>(
   folder: string,
   parts: readonly Name[],
   isMade: boolean,
-  body: (place: Buffer) => Promise<R>,
+  body: (place: Buffer, beside: (name: Name) => Buffer) => Promise<R>,
 ): Promise<R> {
   let held = await hold(Buffer.from(folder), false);
   try {
@@ -123,7 +152,8 @@ async function inFolder<R>(
       await held.close();
       held = next;
     }
-    return await body(held.place(parts.at(-1) ?? ""));
+    const { place } = held;
+    return await body(place(parts.at(-1) ?? ""), place);
   } finally {
     await held.close();
   }
@@ -152,17 +182,6 @@ async function openFile(place: Buffer, flags: number): Promise<FileHandle> {
   if ((await handle.stat()).isFile()) return handle;
   await handle.close();
   throw await oddity(place);
-}
-
-/** Opens a file to be written that has no name but this one, made where there is none. */
-async function openOwn(place: Buffer): Promise<FileHandle> {
-  const flags = constants.O_WRONLY | constants.O_CREAT;
-  const handle = await openFile(place, flags);
-  const { nlink, mode } = await handle.stat();
-  if (nlink <= 1) return handle;
-  await handle.close();
-  await unlink(place);
-  return await open(place, flags | constants.O_EXCL | asItself, mode & 0o777);
 }
 
 /** Why a file cannot be reached, in words that follow its path. */

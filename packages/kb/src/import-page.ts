@@ -5,7 +5,6 @@ import { insertPage } from "./create-page.ts";
 import { mayWriteIn } from "./directories.ts";
 import { findPathProblem } from "./file-path.ts";
 import { readFrontmatter } from "./frontmatter.ts";
-import { fileKeyOf, lockNames, namesLinked } from "./lock-names.ts";
 import { lockPage } from "./load-page.ts";
 import type { Page } from "./lookup.ts";
 import type { Clash } from "./merge-trees.ts";
@@ -49,7 +48,6 @@ export async function importPage(writer: Writer, file: SourceFile): Promise<Impo
   // A rename locks in this order.
   const mayRename = readFrontmatter(parsed.frontmatter).title !== undefined && (await isKnownFile(writer, path));
   if (mayRename) await lockRenames(writer);
-  await lockNames(writer, namesIn(file.fileName, parsed));
   await tx`select pg_advisory_xact_lock(hashtextextended(${`file ${workspaceId} ${path}`}, 0))`;
   const known = await findPageOfFile(writer, path, parsed);
   switch (known.kind) {
@@ -60,24 +58,6 @@ export async function importPage(writer: Writer, file: SourceFile): Promise<Impo
     case "found":
       return await importAgain(writer, known.pageId, { path, file, parsed });
   }
-}
-
-/**
- * Afterwards all these files can be imported one after the other in this transaction, beside others that do the same, and
- * none waits for another's. To be called before anything is locked.
- */
-export async function lockFiles(writer: Writer, files: readonly SourceFile[]): Promise<void> {
-  await lockRenames(writer);
-  const names = files.map(({ fileName, source }) => namesIn(fileName, parseOkf(source)));
-  await lockNames(writer, {
-    given: names.flatMap(({ given }) => given),
-    linked: names.flatMap(({ linked }) => linked),
-  });
-}
-
-function namesIn(fileName: string, { frontmatter, nodes }: ParsedPage) {
-  const { title = titleOf(fileName), aliases } = readFrontmatter(frontmatter);
-  return { given: [title, ...aliases, fileKeyOf(fileName)], linked: namesLinked(nodes) };
 }
 
 async function explainRemoved(

@@ -3,11 +3,11 @@ import { recordCommand } from "./commands.ts";
 import { findDirectory, keepDirectory, mayWriteIn } from "./directories.ts";
 import { foldName } from "./fold.ts";
 import { type LoadedPage, lockPage } from "./load-page.ts";
-import { lockNames } from "./lock-names.ts";
 import { lookupPage, type Page } from "./lookup.ts";
 import { keepFile } from "./page-files.ts";
 import { lockRenames } from "./rename-everywhere.ts";
 import type { Writer } from "./scope.ts";
+import { resolveWaiting } from "./store-links.ts";
 import { findTitleProblem, slugOf } from "./text.ts";
 import { type TitledFrontmatter, withTitle } from "./title-in-frontmatter.ts";
 
@@ -28,10 +28,6 @@ export async function movePage(writer: Writer, { pageId, title, dir }: PageMove)
   const problem = title === undefined ? undefined : findTitleProblem(title);
   if (problem !== undefined) return { kind: "refused", reason: `The title cannot be used: ${problem}.` };
   await lockRenames(writer);
-  if (title !== undefined) {
-    const [old] = await writer.tx<{ names: string[] }[]>`select names from pages where id = ${pageId}`;
-    await lockNames(writer, { given: [title, ...(old?.names ?? [])] });
-  }
   const page = await lockPage(writer, pageId);
   if (page === undefined) return { kind: "forbidden" };
   const wantedTitle = title?.trim() ?? page.title;
@@ -62,8 +58,9 @@ async function findTitled(writer: Writer, page: LoadedPage, title: string): Prom
   return withTitle(page.frontmatter, title);
 }
 
-async function changeDir(writer: Writer, page: Page, dir: string): Promise<Page> {
+async function changeDir(writer: Writer, page: LoadedPage, dir: string): Promise<Page> {
   await keepDirectory(writer, dir);
+  await resolveWaiting(writer, { ...page, names: [] });
   const [after] = await writer.tx<Page[]>`
     update pages set dir = ${dir}, slug = ${slugOf(page.title)}, revision = revision + 1, updated_at = clock_timestamp()
      where id = ${page.id}

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { findLinks } from "./find-links.ts";
 import type { KeyedNode } from "./page-tree.ts";
-import { visiblePages, type Writer } from "./scope.ts";
+import { type Reader, visiblePages, type Writer } from "./scope.ts";
 
 interface LinkRow {
   readonly nodeId: string;
@@ -69,15 +69,21 @@ export async function resolveWaiting(
      where workspace_id = ${workspaceId} and target_page_id is null and kind = 'title'
        and target = any(${[...page.names]}::text[])`;
   if (page.fileName === null) return;
+  const ids = await findWaitingPaths({ tx, workspaceId }, { ...page, fileName: page.fileName });
+  if (ids.length > 0) await tx`update links set target_page_id = ${page.id} where id = any(${ids}::bigint[])`;
+}
+
+/** The links that may lead to this file by their path and have no page yet. */
+export async function findWaitingPaths(
+  { tx, workspaceId }: Pick<Reader, "tx" | "workspaceId">,
+  { dir, fileName }: { readonly dir: string; readonly fileName: string },
+): Promise<number[]> {
   const waiting = await tx<{ id: number; dir: string; target: string }[]>`
     select l.id, p.dir, l.target
       from links l join pages p on p.id = l.page_id
      where l.workspace_id = ${workspaceId} and l.target_page_id is null and l.kind = 'path'
-       and l.file_name = ${page.fileName}`;
-  const ids = waiting
-    .filter((link) => pathsOf(link.dir, link.target).some(({ dir }) => dir === page.dir))
-    .map(({ id }) => id);
-  if (ids.length > 0) await tx`update links set target_page_id = ${page.id} where id = any(${ids}::bigint[])`;
+       and l.file_name = ${fileName}`;
+  return waiting.filter((link) => pathsOf(link.dir, link.target).some((path) => path.dir === dir)).map(({ id }) => id);
 }
 
 function linksOf(dir: string, node: KeyedNode): LinkRow[] {
@@ -90,7 +96,7 @@ function linksOf(dir: string, node: KeyedNode): LinkRow[] {
 }
 
 /** Where a path in a page of `dir` may lead: from its own directory, or from the root of any bundle it lies in. */
-function pathsOf(dir: string, target: string): { dir: string; fileName: string }[] {
+export function pathsOf(dir: string, target: string): { dir: string; fileName: string }[] {
   if (!target.startsWith("/")) return fileAt(posix.join(dir, target));
   const paths: { dir: string; fileName: string }[] = [];
   for (let root = dir; ; root = posix.dirname(root)) {

@@ -3,8 +3,6 @@ import { recordCommand, type ChangedState, type CommandKind } from "./commands.t
 import { mayWriteIn } from "./directories.ts";
 import { loadPage, type LoadedPage } from "./load-page.ts";
 import { foldName } from "./fold.ts";
-import { readFrontmatter } from "./frontmatter.ts";
-import { lockNames, namesLinked } from "./lock-names.ts";
 import { lookupPage, type Page } from "./lookup.ts";
 import { keepFile } from "./page-files.ts";
 import { readState } from "./page-history.ts";
@@ -49,18 +47,14 @@ export async function undoCommand(writer: Writer, commandId: string): Promise<Un
       from commands c join ${reachablePages(writer, "write")} p on p.id = c.page_id
      where c.id = ${commandId}::uuid`;
   if (command === undefined) return { kind: "missing" };
-  const before = readState(command.before);
-  const after = readState(command.after);
   await lockRenames(writer);
-  await lockNames(writer, {
-    given: [before, after].flatMap((state) => namesIn(state.page)),
-    linked: namesLinked([...(before.nodes ?? []), ...(after.nodes ?? [])]),
-  });
   const [page] = await tx<PageRow[]>`
     select file_name as "fileName", id, dir, title, slug, type, revision, removed_at is not null as "isRemoved"
       from pages where id = ${command.pageId} for no key update`;
   if (page === undefined) return { kind: "missing" };
   if (command.isUndone) return { kind: "already", page };
+  const before = readState(command.before);
+  const after = readState(command.after);
   const wasRemoved = before.page?.isRemoved ?? command.before === null;
   const isRemoval = command.before === null || after.page?.isRemoved !== undefined;
   if (isRemoval) return await undoRemoval(writer, command, page, wasRemoved);
@@ -169,11 +163,6 @@ async function undoChange(
   });
   if (committed === undefined) return { kind: "already", page };
   return { kind: "undone", page: committed.page, commandId: committed.commandId };
-}
-
-function namesIn(page: ChangedState["page"]): string[] {
-  const { title, aliases } = readFrontmatter(page?.frontmatter ?? "");
-  return [title, page?.title, ...aliases].filter((name) => name !== undefined);
 }
 
 async function isTaken(writer: Writer, pageId: string, title: string): Promise<boolean> {

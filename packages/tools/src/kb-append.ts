@@ -1,6 +1,7 @@
 import { defineTool } from "@countersign/engine/tool.ts";
 import { appendBullet } from "@countersign/kb/append-bullet.ts";
 import { z } from "zod";
+import { headOf, partOf } from "./kb-head.ts";
 import { explainForbidden, explainLookup, namePage, writerOf } from "./kb-writer.ts";
 import { storableLine, storableText } from "./plain-text.ts";
 
@@ -34,7 +35,7 @@ export const kbAppend = defineTool<z.infer<typeof schema>>({
       case "appended":
         return {
           kind: "done",
-          content: `Added bullet ${result.nodeId} to page ${namePage(result.page)}, now at revision ${result.page.revision}.`,
+          content: `${headOf(result.page, partOf(result.nodeId))}\nAdded bullet ${result.nodeId} to page ${namePage(result.page)}, now at revision ${result.page.revision}.`,
         };
       case "forbidden":
         return { kind: "failed", content: `Nothing was added. ${explainForbidden(result.page)}` };

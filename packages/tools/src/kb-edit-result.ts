@@ -3,13 +3,13 @@ import type { ApplyOkfResult } from "@countersign/kb/apply-okf.ts";
 import { headOf } from "./kb-head.ts";
 import { explainForbidden, explainLookup, namePage } from "./kb-writer.ts";
 
-/** Tells the model what came of an edit. `isPart`: of a page that the run has not seen whole. */
-export function tellEdit(asked: string, result: ApplyOkfResult, isPart = false): ToolResult {
+/** Tells the model what came of an edit. `part`: the note of an edit that was of a part of the page. */
+export function tellEdit(asked: string, result: ApplyOkfResult, part = ""): ToolResult {
   switch (result.kind) {
     case "applied": {
       const { page, added, changed, removed, isCreated, isMerged, renamedLinks, warnings } = result;
       const merged = "merged with what others changed; read it again before the next edit";
-      const note = isMerged ? merged : isPart ? "part" : "";
+      const note = isMerged ? merged : part;
       const lines = [
         isCreated
           ? `The page is new, with ${count(added, "node")}.`

@@ -98,27 +98,67 @@ describe("an edit of a page", () => {
     expect(await use(kbEdit, { page: "Long", okf: "- all\n" })).toMatchObject({ kind: "failed" });
   });
 
-  test("by a revision that no result of this run showed is refused, whole or in part", async () => {
+  test("goes by no revision that this run was not shown, whatever its other results or a guess say", async () => {
     const { use, person } = await givenAgent();
     await person("Long", Array.from({ length: 900 }, (_, n) => `- bullet ${n}\n`).join(""));
-    await person("Short", "- by a person\n");
-    expect(await use(kbEdit, { page: "Short", okf: "- all\n", revision: 1 })).toMatchObject({
-      kind: "failed",
-      content: expect.stringContaining("nothing of it"),
-    });
-    const read = await use(kbRead, { page: "Long" });
-    expect((await use(kbAppend, { page: "Long", text: "one more" })).content).toContain("revision 2");
-    expect(await use(kbEdit, { page: "Long", okf: "- all\n", revision: 2 })).toMatchObject({
-      kind: "failed",
-      content: expect.stringContaining("revision 2"),
-    });
-    const node = /- bullet 5 <!--([0-9a-f-]+)-->/.exec(read.content)?.[1] ?? "";
-    expect(await use(kbNodeEdit, { node, okf: "- x\n", revision: 2 })).toMatchObject({ kind: "failed" });
-    expect((await use(kbNodeEdit, { node, okf: "- x\n", revision: 1 })).kind).toBe("done");
-    await use(kbRead, { page: "Short" });
-    await use(kbAppend, { page: "Short", text: "appended" });
-    expect((await use(kbEdit, { page: "Short", okf: "- by an agent\n" })).kind).toBe("done");
-    expect(okfOf(await use(kbRead, { page: "Short" }))).toMatch(/- by an agent <!--.*\n- appended <!--/);
+    await use(kbRead, { page: "Long" });
+    expect((await use(kbAppend, { page: "Long", text: "last" })).content).toContain("now at revision 2");
+    for (const revision of [undefined, 1, 2, 3]) {
+      const refused = await use(kbEdit, { page: "Long", okf: "- all\n", ...(revision && { revision }) });
+      expect(refused).toMatchObject({ kind: "failed", content: expect.stringContaining("Nothing was changed") });
+    }
+    await person("P", "- a\n");
+    const guessed = await use(kbEdit, { page: "P", okf: "- mine\n", revision: 1 });
+    expect(guessed).toMatchObject({ kind: "failed", content: expect.stringContaining("has not read it") });
+    const read = okfOf(await use(kbRead, { page: "P" }));
+    await person("P", read.replace("- a", "- a, by a person"));
+    const unseen = await use(kbEdit, { page: "P", okf: "- mine\n", revision: 2 });
+    expect(unseen).toMatchObject({ kind: "failed", content: expect.stringContaining("not shown it at revision 2") });
+    expect(okfOf(await use(kbRead, { page: "P" }))).toContain("- a, by a person");
+  });
+
+  test("may go by what this run appended to a page that it knew, and not where others wrote between", async () => {
+    const { use, person } = await givenAgent();
+    await person("P", "- a\n");
+    const read = okfOf(await use(kbRead, { page: "P" }));
+    const added = await use(kbAppend, { page: "P", text: "b" });
+    const id = /Added bullet (\S+)/.exec(added.content)?.[1] ?? "";
+    const edited = await use(kbEdit, { page: "P", okf: `${read}- B <!--${id}-->\n`, revision: 2 });
+    expect(edited.content).toContain("0 nodes added, 1 changed, 0 removed");
+    await person("P", `${read}- B <!--${id}-->\n- by a person\n`);
+    await use(kbAppend, { page: "P", text: "c" });
+    expect(await use(kbEdit, { page: "P", okf: "- mine\n", revision: 5 })).toMatchObject({ kind: "failed" });
+    await use(kbEdit, { page: "P", okf: `${read}- B, again <!--${id}-->\n` });
+    expect(okfOf(await use(kbRead, { page: "P" }))).toMatch(/- a <.*\n- B, again <.*\n- by a person <.*\n- c </);
+  });
+
+  test("that names no revision leaves what this run appended since, whether it has that too or not", async () => {
+    const { use, person } = await givenAgent();
+    await person("P", "- a\n");
+    const read = okfOf(await use(kbRead, { page: "P" }));
+    const id = /Added bullet (\S+)/.exec((await use(kbAppend, { page: "P", text: "b" })).content)?.[1] ?? "";
+    await use(kbEdit, { page: "P", okf: read.replace("- a", "- A") });
+    expect(okfOf(await use(kbRead, { page: "P" }))).toMatch(/- A <.*\n- b <[^\n]*\n$/);
+    const again = okfOf(await use(kbRead, { page: "P" }));
+    const other = /Added bullet (\S+)/.exec((await use(kbAppend, { page: "P", text: "c" })).content)?.[1] ?? "";
+    await use(kbEdit, { page: "P", okf: `${again}- c <!--${other}-->\n- d\n` });
+    const now = okfOf(await use(kbRead, { page: "P" }));
+    expect(now).toMatch(/- A <.*\n- b <.*\n- c <.*\n- d <[^\n]*\n$/);
+    expect([now.includes(id), now.includes(other)]).toEqual([true, true]);
+  });
+
+  test("of a page whose parts were all read is as one of a page that was read at once", async () => {
+    const { use, person } = await givenAgent();
+    const branch = (name: string) =>
+      `- ${name}\n${Array.from({ length: 450 }, (_, n) => `  - ${name} ${n}\n`).join("")}`;
+    await person("Long", `${branch("first")}${branch("second")}`);
+    const start = await use(kbRead, { page: "Long" });
+    const [row] = await sql<{ id: string }[]>`
+      select n.id from nodes n join pages p on p.id = n.page_id
+       where n.text = 'second' and p.id = ${/id: (\S+)/.exec(start.content)?.[1] ?? ""}`;
+    expect(await use(kbEdit, { page: "Long", okf: "- all\n" })).toMatchObject({ kind: "failed" });
+    await use(kbNodeRead, { node: row?.id ?? "" });
+    expect((await use(kbEdit, { page: "Long", okf: "- all\n" })).content).toContain("1 node added");
   });
 
   test("takes no revision from what a page says", async () => {
@@ -153,6 +193,37 @@ describe("a node", () => {
         content: expect.stringContaining("There is no node"),
       });
     }
+  });
+
+  test("that was shown without all that is below it is not replaced, by itself or with a revision that shows another", async () => {
+    const { use, person } = await givenAgent();
+    await person("P", "- a\n  - b\n    - c\n- d\n");
+    const rows = await sql<{ id: string; text: string }[]>`
+      select id, text from nodes where page_id = (select page_id from nodes order by id desc limit 1)`;
+    const idOf = (text: string) => rows.find((row) => row.text === text)?.id ?? "";
+    await use(kbNodeRead, { node: idOf("a"), depth: 1 });
+    for (const name of ["a", "b"]) {
+      const refused = await use(kbNodeEdit, { node: idOf(name), okf: "- x\n" });
+      expect(refused).toMatchObject({ kind: "failed", content: expect.stringContaining("only in part") });
+    }
+    await use(kbNodeRead, { node: idOf("b") });
+    expect((await use(kbNodeEdit, { node: idOf("b"), okf: "- B\n" })).content).toContain("1 changed, 1 removed");
+    const other = await use(kbNodeEdit, { node: idOf("d"), okf: "- x\n", revision: 1 });
+    expect(other).toMatchObject({ kind: "failed", content: expect.stringContaining("only in part") });
+    expect(await use(kbNodeEdit, { node: idOf("d"), okf: "- x\n", revision: 9 })).toMatchObject({ kind: "failed" });
+  });
+
+  test("goes by the revision at which it was read, also where another node was read later", async () => {
+    const { use, person } = await givenAgent();
+    await person("P", "- a\n- b\n");
+    const read = await use(kbRead, { page: "P" });
+    const [a = "", b = ""] = [...read.content.matchAll(/<!--([0-9a-f-]{36})-->/g)].map(([, id]) => id ?? "");
+    await person("P", okfOf(read).replace("- a", "- a, by a person"));
+    await use(kbNodeRead, { node: b });
+    expect(await use(kbNodeEdit, { node: a, okf: "- mine\n" })).toMatchObject({
+      kind: "failed",
+      content: expect.stringContaining("moved on to revision 2"),
+    });
   });
 
   test("that this run has not read is not overwritten", async () => {

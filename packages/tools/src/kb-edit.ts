@@ -1,9 +1,10 @@
-import { defineTool } from "@countersign/engine/tool.ts";
-import { applyOkf } from "@countersign/kb/apply-okf.ts";
+import { defineTool, type ToolResult } from "@countersign/engine/tool.ts";
+import { applyOkf, createFromOkf } from "@countersign/kb/apply-okf.ts";
 import { lookupPage } from "@countersign/kb/lookup.ts";
+import type { PastPage } from "@countersign/kb/page-history.ts";
 import { z } from "zod";
 import { tellEdit } from "./kb-edit-result.ts";
-import { explainUnseen, type KnownRevision, listKnownRevisions } from "./kb-head.ts";
+import { readSeenPage, type SeenPage } from "./kb-seen.ts";
 import { namePage, writerOf } from "./kb-writer.ts";
 import { storableLine, storableText } from "./plain-text.ts";
 
@@ -12,7 +13,7 @@ const schema = z.strictObject({
   okf: storableText(200_000).describe(
     "The whole page as it shall be, in Markdown. Keep the ids <!--…--> of the bullets that stay; new ones need none.",
   ),
-  revision: z.int().min(1).optional().describe("The revision that was read; the one this run saw last unless given"),
+  revision: z.int().min(1).optional().describe("The revision that this run read; the one it saw last unless given"),
 });
 
 /** Replaces a page by what it shall be; what is as it was stays as it is. */
@@ -28,37 +29,27 @@ export const kbEdit = defineTool<z.infer<typeof schema>>({
   async execute({ page: asked, okf, revision }, context) {
     const writer = writerOf(context);
     const found = await lookupPage(writer, asked);
-    let base = revision;
-    if (found.kind === "found") {
-      const seen = await listKnownRevisions(context.tx, context.runId, found.page.id);
-      const known = pickKnown(seen, revision);
-      const name = namePage(found.page);
-      if (known?.kind === "truncated" || known?.kind === "part") {
-        return {
-          kind: "failed",
-          code: "invalid_args",
-          content: `Nothing was changed: page ${name} was shown only in part, so it cannot be sent back as a whole. Change a part of it with kb.node.edit.`,
-        };
-      }
-      if (revision !== undefined && known === undefined) {
-        return { kind: "failed", content: `Nothing was changed: ${explainUnseen(revision, seen)} Page: ${name}.` };
-      }
-      base ??= known?.revision;
-      if (base === undefined) {
-        const why = seen.length > 0 ? "others changed it too since you read it" : "this run has not read it";
-        return { kind: "failed", content: `Nothing was changed: ${why}. Read page ${name} with kb.read first.` };
-      }
-    }
-    return tellEdit(asked, await applyOkf(writer, { page: asked, okf, revision: base }));
+    if (found.kind === "ambiguous") return tellEdit(asked, found);
+    if (found.kind === "missing") return tellEdit(asked, await createFromOkf(writer, { page: asked, okf }));
+    const { page } = found;
+    const seen = await readSeenPage(context.tx, context.runId, page.id);
+    const base = revision ?? seen.lastRevision;
+    if (base === undefined || !seen.knowsRevision(base))
+      return notRead(seen, revision, `page ${namePage(page)} with kb.read`);
+    const findObjection = (past: PastPage): string | undefined =>
+      seen.wasShown(base, past)
+        ? undefined
+        : `Page ${namePage(page)} was shown only in part at revision ${base}, so it cannot be sent back as a whole. Change a part of it with kb.node.edit.`;
+    return tellEdit(asked, await applyOkf(writer, { page: page.id, okf, revision: base, findObjection }));
   },
 });
 
-/** What the run goes by: the revision it names, best as it saw that whole; else what it saw last, parts of it apart. */
-function pickKnown(seen: readonly KnownRevision[], asked: number | undefined) {
-  if (asked === undefined) {
-    const last = seen.find(({ kind }) => kind !== "part") ?? seen[0];
-    return last?.kind === "merged" ? undefined : last;
-  }
-  const same = seen.flatMap((known) => ("revision" in known && known.revision === asked ? [known] : []));
-  return same.find(({ kind }) => kind === "known") ?? same[0];
+/** Tells the model that what it would change is not what this run was shown. */
+export function notRead(seen: SeenPage, revision: number | undefined, what: string): ToolResult {
+  const why = !seen.isSeen
+    ? "this run has not read it"
+    : revision === undefined
+      ? "others changed it too since you read it"
+      : `this run was not shown it at revision ${revision}`;
+  return { kind: "failed", content: `Nothing was changed: ${why}. Read ${what} first.` };
 }

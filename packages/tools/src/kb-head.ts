@@ -12,49 +12,52 @@ export function alsoShown(page: Page): string {
   return `with: ${page.id} revision ${page.revision}\n`;
 }
 
-/** What a run saw of a page: a revision, whole or not, or that it changed under its hands. */
-export type KnownRevision =
-  | { readonly kind: "known"; readonly revision: number }
-  | { readonly kind: "truncated"; readonly revision: number }
-  /** Of a node with what is below it. */
-  | { readonly kind: "part"; readonly revision: number }
-  /** The run's own edit was put together with others', whose text it has not seen. */
-  | { readonly kind: "merged" };
+/** The note of a result that shows a node with all that is below it, or has written it. */
+export function partOf(nodeId: string): string {
+  return `part: node ${nodeId}`;
+}
+
+export type Note = "whole" | "truncated" | "merged" | "part";
+
+/** What the head of one result says of a page. */
+export interface Head {
+  readonly revision: number;
+  readonly note: Note;
+  /** The node that is shown, or was written, with all that is below it. */
+  readonly nodeId: string | undefined;
+  /** What stands below the head. */
+  readonly text: string;
+  readonly tool: string;
+}
 
 const head =
-  /^title: [^\n]*\nid: ([0-9a-f-]{36})\ndir: [^\n]*\nrevision: (\d+)(?: \((truncated|merged|part)[^\n]*\))?\n((?:with: [0-9a-f-]{36} revision \d+\n)*)/;
+  /^title: [^\n]*\nid: ([0-9a-f-]{36})\ndir: [^\n]*\nrevision: (\d+)(?: \((truncated|merged|part)([^\n]*)\))?\n((?:with: [0-9a-f-]{36} revision \d+\n)*)/;
 const also = /^with: ([0-9a-f-]{36}) revision (\d+)$/gm;
+const wholeNode = /^: node ([0-9a-f-]{36})$/;
 
 /**
- * What this run saw of a page, the latest first, by the heads that its own results began with; nothing that a page says
- * can stand there.
+ * What the results of this run say of a page, the earliest first, by the heads that they begin with; nothing that a page
+ * says can stand there. Of very many results the latest count.
  */
-export async function listKnownRevisions(sql: Queryable, runId: string, pageId: string): Promise<KnownRevision[]> {
-  const results = await sql<{ result: string }[]>`
-    select result from tool_calls
-     where run_id = ${runId} and status = 'done' and tool = any('{kb.read,kb.node.read,kb.edit,kb.node.edit,kb.create}'::text[])
+export async function listHeads(sql: Queryable, runId: string, pageId: string): Promise<Head[]> {
+  const results = await sql<{ tool: string; result: string }[]>`
+    select tool, result from tool_calls
+     where run_id = ${runId} and status = 'done'
+       and tool = any('{kb.read,kb.node.read,kb.edit,kb.node.edit,kb.append,kb.create}'::text[])
        and position(${pageId} in result) > 0
      order by finished_at desc, id desc limit 50`;
-  const seen = results.flatMap(({ result }) => readHead(String(JSON.parse(result)), pageId));
-  return seen;
+  return results.flatMap(({ tool, result }) => readHead(tool, String(JSON.parse(result)), pageId)).toReversed();
 }
 
-/** Tells the model why a revision that it names is not one to go by. */
-export function explainUnseen(revision: number, seen: readonly KnownRevision[]): string {
-  const shown = [...new Set(seen.flatMap((known) => ("revision" in known ? [known.revision] : [])))];
-  const what = shown.length === 0 ? "nothing of it" : `it at ${shown.slice(0, 5).join(", ")}`;
-  return `this run was not shown the page at revision ${revision}, but ${what}. Read it with kb.read, and edit that.`;
-}
-
-function readHead(content: string, pageId: string): KnownRevision[] {
-  const [, id, revision = "", note, more = ""] = head.exec(content) ?? [];
+function readHead(tool: string, content: string, pageId: string): Head[] {
+  const [all = "", id, revision = "", note = "whole", rest = "", more = ""] = head.exec(content) ?? [];
   if (id === pageId) {
-    if (note === "merged") return [{ kind: "merged" }];
-    const kind = note === "truncated" || note === "part" ? note : "known";
-    return [{ kind, revision: Number(revision) }];
+    const nodeId = wholeNode.exec(rest)?.[1];
+    return [{ tool, revision: Number(revision), note: note as Note, nodeId, text: content.slice(all.length) }];
   }
   const [shown] = [...more.matchAll(also)].filter(([, other]) => other === pageId);
-  return shown?.[2] === undefined ? [] : [{ kind: "known", revision: Number(shown[2]) }];
+  if (shown?.[2] === undefined) return [];
+  return [{ tool, revision: Number(shown[2]), note: "whole", nodeId: undefined, text: "" }];
 }
 
 function oneLine(text: string): string {

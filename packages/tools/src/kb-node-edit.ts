@@ -1,10 +1,13 @@
 import { defineTool } from "@countersign/engine/tool.ts";
 import { editNode } from "@countersign/kb/edit-node.ts";
 import { findPageOfNode } from "@countersign/kb/find-node.ts";
+import type { PastPage } from "@countersign/kb/page-history.ts";
 import { z } from "zod";
+import { notRead } from "./kb-edit.ts";
 import { tellEdit } from "./kb-edit-result.ts";
-import { explainUnseen, listKnownRevisions } from "./kb-head.ts";
+import { partOf } from "./kb-head.ts";
 import { explainNoNode } from "./kb-node-read.ts";
+import { readSeenPage } from "./kb-seen.ts";
 import { writerOf } from "./kb-writer.ts";
 import { storableText } from "./plain-text.ts";
 
@@ -15,7 +18,7 @@ const schema = z.strictObject({
     .int()
     .min(1)
     .optional()
-    .describe("The page's revision that was read; the one this run saw last unless given"),
+    .describe("The page's revision at which this run read the node; the last such unless given"),
 });
 
 /** Replaces one node and what is below it; the rest of the page is not looked at. */
@@ -33,19 +36,17 @@ export const kbNodeEdit = defineTool<z.infer<typeof schema>>({
     const nodeId = node.toLowerCase();
     const pageId = await findPageOfNode(writer, nodeId);
     if (pageId === undefined) return { kind: "failed", content: explainNoNode(nodeId) };
-    const seen = await listKnownRevisions(context.tx, context.runId, pageId);
-    const [known] = seen;
-    if (revision !== undefined && !seen.some((one) => "revision" in one && one.revision === revision)) {
-      return { kind: "failed", content: `Nothing was changed: ${explainUnseen(revision, seen)} Node: ${nodeId}.` };
-    }
-    const base = revision ?? (known !== undefined && "revision" in known ? known.revision : undefined);
-    if (base === undefined) {
-      const why = known === undefined ? "this run has not read it" : "others changed the page too since you read it";
-      return { kind: "failed", content: `Nothing was changed: ${why}. Read node ${nodeId} with kb.node.read first.` };
-    }
-    const result = await editNode(writer, { nodeId, okf, revision: base });
+    const seen = await readSeenPage(context.tx, context.runId, pageId);
+    const base = revision ?? seen.lastRevisionOf(nodeId);
+    if (base === undefined || !seen.knowsRevision(base))
+      return notRead(seen, revision, `node ${nodeId} with kb.node.read`);
+    const findObjection = (nodes: PastPage["nodes"]): string | undefined =>
+      seen.wasShown(base, { nodes })
+        ? undefined
+        : `Node ${nodeId} with what is below it was shown only in part at revision ${base}, so it cannot be sent back as a whole. Read it with kb.node.read, or change what is below it one by one.`;
+    const result = await editNode(writer, { nodeId, okf, revision: base, findObjection });
     return result.kind === "missing"
       ? { kind: "failed", content: explainNoNode(nodeId) }
-      : tellEdit(nodeId, result, known?.kind !== "known");
+      : tellEdit(nodeId, result, partOf(nodeId));
   },
 });

@@ -2,7 +2,7 @@ import { defineTool } from "@countersign/engine/tool.ts";
 import { findNode } from "@countersign/kb/find-node.ts";
 import { writeFragment } from "@countersign/kb/node-fragment.ts";
 import { z } from "zod";
-import { headOf } from "./kb-head.ts";
+import { headOf, partOf } from "./kb-head.ts";
 import { readerOf } from "./kb-writer.ts";
 
 const schema = z.strictObject({
@@ -41,7 +41,10 @@ export const kbNodeRead = defineTool<z.infer<typeof schema>>({
           ? [`truncated: ${mostBytes} of ${Buffer.byteLength(text)} bytes are shown; read the bullets in it one by one`]
           : []),
       ];
-      return { kind: "done", content: `${headOf(found.page, `part: node ${nodeId}`)}${notes.join("\n")}\n${start}` };
+      return {
+        kind: "done",
+        content: `${headOf(found.page, notes.length === 0 ? partOf(nodeId) : `part of node ${nodeId}`)}${notes.join("\n")}\n${start}`,
+      };
     });
   },
 });

@@ -27,7 +27,7 @@ test("a page is created, filled, read with the ids of its bullets, and found", a
     /^title: Notes\nid: .{36}\ndir: team\nrevision: 1\n\nThe page is new, with 0 nodes\.$/,
   );
   const bullet = await callTool(sql, kbAppend, me, { page: "Notes", text: "call **Ann**\ntoday" });
-  const bulletId = firstId(bullet.content);
+  const bulletId = /Added bullet (\S+)/.exec(bullet.content)?.[1] ?? "";
   expect(bullet.content).toMatch(/now at revision 2\.$/);
   await callTool(sql, kbAppend, me, { page: "notes", text: "child", parent: bulletId });
 

@@ -15,6 +15,10 @@ test.each([
   ["a/../../x.md"],
   ["/etc/x.md"],
   ["a\\..\\x.md"],
+  ["package.json"],
+  ["build.sh"],
+  ["x/Makefile"],
+  ["x.md/run"],
 ])("%j is not written", (path) => {
   expect(findTargetProblem(path, "linux")).toMatch(/^it/);
 });

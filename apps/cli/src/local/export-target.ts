@@ -3,7 +3,7 @@ const deviceName = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9�
 
 /**
  * Says why a file that the server names is not written at this path of a folder, in words that follow the path; undefined
- * where it can be: it leads out of the folder, is hidden such as `.git`, or a device. The names are the server's.
+ * where it can be: it leads out of the folder, is hidden such as `.git`, a device, or of a kind that is no page's. The names are the server's.
  */
 export function findTargetProblem(path: string, platform: NodeJS.Platform = process.platform): string | undefined {
   for (const part of path.split("/")) {
@@ -13,5 +13,5 @@ export function findTargetProblem(path: string, platform: NodeJS.Platform = proc
     if (platform === "win32" && (deviceName.test(part) || /[:. ]$|:/.test(part)))
       return "its path has a name that Windows takes for something else";
   }
-  return undefined;
+  return /\.md$/i.test(path) ? undefined : "it is no Markdown file, as the file of a page is";
 }

@@ -1,6 +1,7 @@
 import { transaction } from "@countersign/db/transaction.ts";
 import { exportPages, listExportPaths } from "@countersign/kb/export-pages.ts";
-import { importPage, lockFiles, type ImportPageResult } from "@countersign/kb/import-page.ts";
+import { importPage, type ImportPageResult } from "@countersign/kb/import-page.ts";
+import { lockRenames } from "@countersign/kb/rename-everywhere.ts";
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import { requireRole } from "../auth.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
@@ -39,17 +40,13 @@ export function createPageFileRoutes(deps: ServerDependencies) {
       requireRole(actor, "operator", "Importing pages");
       const { dir, files } = c.req.valid("json");
       const imported = await transactOnce(c, deps, async (tx) => {
-        const writer = writerOf(actor, tx);
-        const sources = files.map(({ path, text }) => ({
-          path,
-          file: { dir: join(dir, path), fileName: path.split("/").at(-1) ?? "", source: text },
-        }));
-        await lockFiles(
-          writer,
-          sources.map(({ file }) => file),
-        );
+        // What one file locks another batch may want, so batches take turns, before any page is locked.
+        await lockRenames(writerOf(actor, tx));
         const done = [];
-        for (const { path, file } of sources) done.push({ path, ...showResult(await importPage(writer, file)) });
+        for (const { path, text } of files) {
+          const file = { dir: join(dir, path), fileName: path.split("/").at(-1) ?? "", source: text };
+          done.push({ path, ...showResult(await importPage(writerOf(actor, tx), file)) });
+        }
         return { files: done };
       });
       return c.json(imported, 200);
