@@ -85,6 +85,18 @@ test(
   },
 );
 
+test("what a remembered answer holds is shown before it is given, and is what the rule holds", async () => {
+  const asked = await givenMail(sql, world, {
+    card: { tool: "mail.send", units: ["Ann"], remembers: ["ann@example.com"] },
+  });
+  const card = await cardOf(asked);
+  const approved = await tasks(["approve", card, "--digest", asked.argsDigest, "--for", "run"]);
+  expect(approved).toMatchObject({ code: 0, out: expect.stringContaining("Remembered for the run: ann@example.com") });
+  expect(await sql`select entries from rules where scope_id = ${asked.runId}`).toEqual([
+    { entries: [{ kind: "unit", unit: "ann@example.com" }] },
+  ]);
+});
+
 test(
   "a quorum's votes are told, a say is handed over and taken back, and the receipt names them all",
   { timeout: 180_000 },

@@ -5,14 +5,18 @@ import { policyOf } from "@countersign/engine/policy.ts";
 import { readSnapshot } from "@countersign/engine/run-snapshot.ts";
 import { checkArguments } from "@countersign/gate/arguments.ts";
 import { hashArguments } from "@countersign/gate/canonical.ts";
+import { rememberedKeys } from "@countersign/gate/remembered-keys.ts";
 import { decide } from "@countersign/gate/decide.ts";
 import { codeOfVerdict } from "@countersign/gate/result-codes.ts";
+import type { Unit } from "@countersign/gate/unit.ts";
 import { v7 as newId } from "uuid";
+import { z } from "zod";
 import type { Queryable } from "@countersign/db/connect.ts";
 import type { ServerDependencies } from "./context.ts";
 import { doubledKey } from "./doubled-key.ts";
 import { invalidField, Problem } from "./problem.ts";
 import { readExactArgs } from "./queries/approvals.ts";
+import { hideInJson } from "./queries/hide-secrets.ts";
 import type { Approval } from "./shapes/approvals.ts";
 
 /** What a person may choose with an approval. */
@@ -23,7 +27,7 @@ export interface AskedChoice {
   readonly remember?:
     | {
         readonly scope: "run" | "definition" | "workspace";
-        /** Some of the call's units, as a rule or as the card names them; `all`: whatever the tool does. */
+        /** Some of what a rule for this call holds; `all`: whatever the tool does. */
         readonly units?: readonly string[] | "all" | undefined;
         readonly expiresMs?: number | undefined;
       }
@@ -82,8 +86,9 @@ export async function chooseEdited(
 }
 
 /**
- * The rule that the decision leaves behind: for the call's tool, narrowed to the units of this call unless the person says
- * otherwise. Undefined where nothing is to be remembered; refused where no rule could answer such a call.
+ * The rule that the decision leaves behind: for the call's tool, narrowed to what this call touches unless the person says
+ * otherwise, and never to more than they saw: what is wider than a unit as it stands is on the card, or named. Undefined
+ * where nothing is to be remembered; refused where no rule could answer such a call.
  */
 export async function chooseRemembered(
   { sql, tools }: Choosing,
@@ -102,31 +107,42 @@ export async function chooseRemembered(
   const rule = { ruleId: newId(), scope, ...(expiresMs === undefined ? {} : { expiresMs }) };
   if (units === "all" || (units === undefined && tool.units === undefined)) return rule;
   const argsText = editedArgs ?? (await readExactArgs(sql, approval.id));
-  const own = unitsOf(approval, checkArguments(tool, argsText));
-  const keyOf = (unit: string): string => {
-    const found = own.find(({ key, text }) => key === unit || text === unit);
-    if (found !== undefined) return found.key;
+  const touched = touchedBy(approval, checkArguments(tool, argsText));
+  const keys = rememberedKeys(touched);
+  const strange = units?.find((unit) => !keys.includes(unit));
+  if (strange !== undefined)
     throw invalidField(
       "json.remember.units",
-      `${JSON.stringify(unit)} is none of this call's; they are ${own.map(({ key }) => JSON.stringify(key)).join(", ")}`,
+      `${JSON.stringify(strange)} is nothing that a rule for this call holds; it holds ${listed(keys)}`,
     );
-  };
-  const keys = units?.map(keyOf) ?? own.map(({ key }) => key);
-  return { ...rule, entries: [...new Set(keys)].map((unit) => ({ kind: "unit", unit })) };
+  const onCard = new Set(editedArgs === undefined ? readShownKeys(approval.card) : []);
+  const unseen = keys.find((key) => !onCard.has(key) && touched.every(({ text }) => text !== key));
+  if (units === undefined && unseen !== undefined)
+    throw cannotRemember(
+      approval,
+      `a rule for it would hold ${listed(keys)}, which its card does not say; name that in \`remember.units\``,
+    );
+  return { ...rule, entries: [...new Set(units ?? keys)].map((unit) => ({ kind: "unit", unit })) };
 }
 
-/** What the call touches: each as its card shows it, and as a rule names it. */
-function unitsOf(
-  approval: Approval,
-  checked: ReturnType<typeof checkArguments>,
-): readonly { readonly text: string; readonly key: string }[] {
+function touchedBy(approval: Approval, checked: ReturnType<typeof checkArguments>): readonly Unit[] {
   if (checked.kind !== "valid" || checked.units === undefined || checked.units.length === 0)
     throw cannotRemember(approval, "nobody can say what exactly it touches");
-  return checked.units.map(({ text, key, unkeyable }) => {
-    if (key === undefined && unkeyable !== undefined)
-      throw cannotRemember(approval, `no rule can vouch for ${JSON.stringify(text)} (${unkeyable})`);
-    return { text, key: key ?? text };
-  });
+  const loose = checked.units.find(({ key, unkeyable }) => key === undefined && unkeyable !== undefined);
+  if (loose === undefined) return checked.units;
+  throw cannotRemember(approval, `no rule can vouch for ${listed([loose.text])} (${loose.unkeyable})`);
+}
+
+const shownKeys = z.object({ remembers: z.array(z.string()) });
+
+/** What the card says that a rule would hold, where that is not what it touches as it stands. */
+function readShownKeys(card: unknown): readonly string[] {
+  return shownKeys.safeParse(card).data?.remembers ?? [];
+}
+
+/** For a message, which hides what looks like a secret as the card does. */
+function listed(keys: readonly string[]): string {
+  return keys.map((key) => hideInJson(JSON.stringify(key))).join(", ");
 }
 
 function requireApprove(approval: Approval, answer: DecideApproval["answer"], field: string): void {

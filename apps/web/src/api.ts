@@ -1,5 +1,6 @@
 import type { App } from "@countersign/server/app.ts";
 import { hc, type InferResponseType } from "hono/client";
+import { learnTime } from "./server-clock.ts";
 import { loadAnew, whoseHeaders } from "./whose.ts";
 
 /**
@@ -48,12 +49,13 @@ export type Answer<T> = Exclude<T, ProblemBody | { code: string; detail: string;
 type BodyOf<R extends Pick<Response, "json">> = Awaited<ReturnType<R["json"]>>;
 
 /** The body of a successful answer. Throws Refused with the server's reason, NoAnswer where there is none. */
-export async function ask<R extends Pick<Response, "json" | "ok" | "status">>(
+export async function ask<R extends Pick<Response, "headers" | "json" | "ok" | "status">>(
   request: Promise<R>,
 ): Promise<Answer<BodyOf<R>>> {
   const response = await request.catch((error: unknown) => {
     throw new NoAnswer("The server does not answer.", { cause: error });
   });
+  learnTime(response.headers.get("date"));
   const answered = `The server answered ${response.status} with something that is not its own.`;
   const body = (await response.json().catch((error: unknown) => {
     throw new NoAnswer(answered, { cause: error });

@@ -1,5 +1,6 @@
 import { type QueryClient, useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
 import { api, ask, NoAnswer, Refused } from "./api.ts";
+import { putTasks } from "./live/read-tasks.ts";
 import { dropGoal } from "./parts/goal.ts";
 import { belongTo } from "./whose.ts";
 
@@ -51,8 +52,6 @@ export function useTask(id: string, isMeant = true) {
   return useQuery({ ...taskQuery(id), enabled: isMeant });
 }
 
-type TaskPages = ReturnType<typeof useTasks>["data"];
-
 /**
  * Afterwards a task that was decided on, and the runs that are shown, stand as the server has them. A list of many pages
  * is not read for one of its cards: that comes with the news of the change.
@@ -60,18 +59,8 @@ type TaskPages = ReturnType<typeof useTasks>["data"];
 export async function readTaskAnew(client: QueryClient, id: string, error: Error | null): Promise<void> {
   const readTask = async (): Promise<void> => {
     try {
-      const task = await client.fetchQuery({ ...taskQuery(id), staleTime: 0, retry: false });
-      client.setQueriesData<TaskPages>(
-        { predicate: ({ queryKey: [noun, of] }) => noun === "tasks" && typeof of === "object" },
-        (data) =>
-          data && {
-            ...data,
-            pages: data.pages.map((page) => ({
-              ...page,
-              tasks: page.tasks.map((one) => (one.id === id ? task : one)),
-            })),
-          },
-      );
+      const task = await taskQuery(id).queryFn();
+      await putTasks(client, [task]);
     } catch {
       void client.invalidateQueries({ queryKey: ["tasks"] });
     }

@@ -10,6 +10,8 @@ export interface GivenCard {
   readonly tool?: string;
   readonly title?: string;
   readonly args?: string;
+  /** Cards of the same one ask for the very same. */
+  readonly argsHash?: string;
   readonly body?: object;
   readonly expiresMs?: number;
   readonly siblings?: number;
@@ -18,14 +20,33 @@ export interface GivenCard {
 
 /** A run that waits on a card such as this one. */
 export async function givenCard(sql: Sql, world: World, given: GivenCard = {}) {
-  const { tool = "mail.send", title = tool, args = "{}", body = {}, expiresMs, siblings = 0, runTitle } = given;
+  const {
+    tool = "mail.send",
+    title = tool,
+    args = "{}",
+    argsHash,
+    body = {},
+    expiresMs,
+    siblings = 0,
+    runTitle,
+  } = given;
   const runId = await givenRun(sql, world, runTitle === undefined ? {} : { title: runTitle });
   const hold = await claimRun(sql, runId);
   const cards = Array.from({ length: siblings + 1 }, (_, position) => {
     const [taskId, approvalId] = [newId(), newId()];
     const card = { taskId, title, body: JSON.stringify({ tool, ...body }) };
     const next = { kind: "approval", approvalId, card, expiresMs } as const;
-    return { taskId, approvalId, call: aGatedCall({ tool, args, position, next }) };
+    return {
+      taskId,
+      approvalId,
+      call: aGatedCall({
+        tool,
+        args,
+        position,
+        next,
+        ...(argsHash === undefined ? {} : { argsHash: position === 0 ? argsHash : `${argsHash}-${position}` }),
+      }),
+    };
   });
   await commitWithin(sql, recordTurn, aTurn(hold, { calls: cards.map(({ call }) => call) }));
   const [first] = cards;

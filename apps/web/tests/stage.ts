@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { connect } from "@countersign/db/connect.ts";
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
 import { createBell, listenToBell } from "@countersign/engine/bell.ts";
+import type { Tool } from "@countersign/engine/tool.ts";
 import { aWorker } from "@countersign/engine/testing/worker.ts";
 import { createEvents } from "@countersign/server/events/events.ts";
 import type { Oidc } from "@countersign/server/oidc.ts";
@@ -48,8 +49,10 @@ export const phone: BrowserContextOptions = {
  * Call it once per file, at the top level. Everything is closed after the file's last test. `pollMs` is how often the
  * server looks for changes that no bell told it of.
  */
-export async function givenStage(options: { readonly oidc?: Oidc; readonly pollMs?: number } = {}): Promise<Stage> {
-  const { oidc, pollMs } = options;
+export async function givenStage(
+  options: { readonly oidc?: Oidc; readonly pollMs?: number; readonly tools?: readonly Tool[] } = {},
+): Promise<Stage> {
+  const { oidc, pollMs, tools } = options;
   const { sql, url: databaseUrl } = await testDatabase();
   const streams = connect(databaseUrl, { max: 2, applicationName: "test streams" });
   const start = async () => {
@@ -64,6 +67,7 @@ export async function givenStage(options: { readonly oidc?: Oidc; readonly pollM
       events,
       bell,
       ...(oidc === undefined ? {} : { oidc }),
+      ...(tools === undefined ? {} : { tools }),
     });
     const listener = listenToBell(databaseUrl, streams, {
       onRing: events.hear,

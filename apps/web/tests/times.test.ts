@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cardOf, givenCard } from "./cards.ts";
+import { cardOf, givenCard, standing } from "./cards.ts";
 import { givenStage } from "./stage.ts";
 
 const stage = await givenStage();
@@ -42,3 +42,27 @@ test("UI29: the same instant everywhere, in the reader's own zone, on days of a 
     await page.context().close();
   }
 }, 120_000);
+
+test.each([26, -26])("a browser whose clock is off by %i hours shows and gives time by the server's", async (hours) => {
+  const { taskId, approvalId } = await givenCard(sql, world, { expiresMs: 2 * 3_600_000 + 300_000 });
+  const page = await stage.signIn("approver");
+  await page.clock.install({ time: Date.now() + hours * 3_600_000 });
+  await page.goto(`${stage.url}/tasks/${taskId}`);
+  const card = await standing(page, taskId);
+  await card.getByText("in 2 hours").waitFor();
+  expect(await card.locator(".card-link").innerText()).toMatch(/just now|seconds? ago/);
+
+  await card.getByText("Add words…").click();
+  await card.getByRole("button", { name: "More time…" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("It expires no earlier than").selectOption("in a day");
+  await dialog.getByRole("button", { name: "More time" }).click();
+  await dialog.waitFor({ state: "detached" });
+  const [row] = await sql<{ hours: number }[]>`
+    select extract(epoch from expires_at - clock_timestamp())::float8 / 3600 as hours from approvals
+     where id = ${approvalId}`;
+  expect(row?.hours).toBeGreaterThan(23.9);
+  expect(row?.hours).toBeLessThan(24.1);
+  await card.getByText(/in (?:23 hours|1 day|tomorrow)|tomorrow/).waitFor();
+  await page.context().close();
+});

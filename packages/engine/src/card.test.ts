@@ -1,6 +1,6 @@
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
 import { expect, test } from "vitest";
-import type { CardBody } from "./card.ts";
+import { approvalCard, type CardBody } from "./card.ts";
 import { decidePending } from "./testing/driver.ts";
 import { driveRun, makeEngine, sendingTool } from "./testing/engine.ts";
 import { givenRun, makeWorld } from "./testing/fixtures.ts";
@@ -61,7 +61,30 @@ test("AZ63: a card lists every unit that the call touches, in full, however many
   const runId = await givenRun(sql, world);
   await driveRun(engine, runId);
   const [row] = await sql<{ card: string }[]>`select card from approvals where run_id = ${runId}`;
-  expect((JSON.parse(row?.card ?? "") as CardBody).units).toEqual([...units, "curl -o y x"]);
+  const body = JSON.parse(row?.card ?? "") as CardBody;
+  expect(body.units).toEqual([...units, "curl -o y x"]);
+  expect(body.remembers).toEqual([...units, "curl"]);
+});
+
+test.each([
+  [
+    "what a rule would hold is said where that is not what the call touches",
+    [
+      { text: "rm -r x", key: "rm" },
+      { text: "rm y", key: "rm" },
+    ],
+    ["rm"],
+  ],
+  ["nothing is said twice", ["rm", { text: "ls", key: "ls" }], undefined],
+  ["no rule can vouch for one of them", ["rm", { text: "$x", unkeyable: "expansion" }], []],
+  ["nobody can say what it touches", [], []],
+] as const)("what a remembered answer holds stands on the card: %s", (_, units, remembers) => {
+  const tool = sendingTool("act", () => ({ kind: "done", content: "" }), { units: () => units });
+  const call = { name: "act", args: "{}", argsHash: "h", requires: [] };
+  const body = JSON.parse(
+    approvalCard(call, tool, { verdict: "ask", row: "24", reason: "above_dial", args: {} }).body,
+  ) as CardBody;
+  expect(body.remembers).toEqual(remembers);
 });
 
 test("AZ62: what looks like a secret is hidden in all that a card shows, and runs unchanged", async () => {

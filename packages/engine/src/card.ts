@@ -1,5 +1,6 @@
 import type { Option, Verdict } from "@countersign/gate/types.ts";
-import type { Units } from "@countersign/gate/unit.ts";
+import { rememberedKeys } from "@countersign/gate/remembered-keys.ts";
+import type { Unit, Units } from "@countersign/gate/unit.ts";
 import { v7 as uuidv7 } from "uuid";
 import type { Card } from "./commits/record-turn.ts";
 import { displayText, visibleText } from "./exact-text.ts";
@@ -20,6 +21,8 @@ export interface CardBody {
   readonly details: readonly string[];
   /** What exactly the call touches: each command, host, path or address, in full. */
   readonly units: readonly string[];
+  /** What a remembered answer would hold, where that is not the units as they stand; none where no rule can hold them. */
+  readonly remembers?: readonly string[];
   /** What the tool found that it would do, the change as a diff, and what both rest on. */
   readonly message?: string;
   readonly preview?: string;
@@ -105,13 +108,18 @@ export function outcomeCard(
 function bodyOf(call: CallOnCard, tool: Tool | undefined, verdict: Verdict, display: Display): CardBody {
   const show = (text: string): string => visibleText(display(text));
   const { proposal, options = [], narration = "", definitionChange } = call;
+  const units = unitsOf(tool, verdict.args);
+  const remembers = rememberedKeys(units);
   return {
     tool: call.name,
     args: show(call.args),
     argsHash: call.argsHash,
     ...(call.isEdited === true ? { isEdited: true } : {}),
     details: detailsOf(tool, verdict.args).map(show),
-    units: unitsOf(tool, verdict.args).map(show),
+    units: units.map(({ text }) => show(text)),
+    ...(tool?.units === undefined || (units.length > 0 && units.every((unit, n) => remembers[n] === unit.text))
+      ? {}
+      : { remembers: remembers.map(show) }),
     ...(proposal === undefined || proposal.message === "" ? {} : { message: show(proposal.message) }),
     ...(proposal?.preview === undefined ? {} : { preview: show(proposal.preview) }),
     ...(proposal === undefined || proposal.preconditions.length === 0
@@ -154,10 +162,12 @@ function detailsOf(tool: Tool | undefined, parsedArgs: unknown): readonly string
 }
 
 /** Where the units cannot be told, the gate asks for that very reason. */
-function unitsOf(tool: Tool | undefined, parsedArgs: unknown): readonly string[] {
+function unitsOf(tool: Tool | undefined, parsedArgs: unknown): readonly Unit[] {
   try {
     const units: Units = tool?.units?.(parsedArgs as never) ?? [];
-    return "kind" in units ? [] : units.map((unit) => (typeof unit === "string" ? unit : unit.text));
+    return "kind" in units
+      ? []
+      : units.map((unit) => (typeof unit === "string" ? { text: unit } : { ...unit, text: unit.text }));
   } catch {
     return [];
   }

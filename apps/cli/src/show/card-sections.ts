@@ -5,6 +5,7 @@ import { paragraph, type Place } from "./paragraph.ts";
 const sections = z.object({
   details: z.array(z.string()).catch([]),
   units: z.array(z.string()).catch([]),
+  remembers: z.array(z.string()).optional().catch(undefined),
   isEdited: z.boolean().catch(false),
   message: z.string().optional().catch(undefined),
   preview: z.string().optional().catch(undefined),
@@ -13,6 +14,16 @@ const sections = z.object({
   role: z.string().optional().catch(undefined),
   definitionChange: z.object({ before: z.string(), after: z.string() }).optional().catch(undefined),
 });
+
+/**
+ * What a remembered answer to a card's call holds: what a rule has to name, or whatever the tool does where it names nothing
+ * that it touches. Undefined where no rule can hold it.
+ */
+export function rememberedOf(card: unknown): string[] | "all" | undefined {
+  const { remembers, units } = sections.safeParse(card).data ?? { units: [] };
+  if (remembers !== undefined) return remembers.length === 0 ? undefined : remembers;
+  return units.length === 0 ? "all" : units;
+}
 
 const narrated = z.object({ narration: z.string() });
 

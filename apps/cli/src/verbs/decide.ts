@@ -5,6 +5,7 @@ import { shortId } from "../find-id.ts";
 import { findTask } from "../find-task.ts";
 import { makeVisible } from "../terminal/visible.ts";
 import { layArguments, showTask } from "../show/card.ts";
+import { rememberedOf } from "../show/card-sections.ts";
 import { answerOf, settlementOf } from "../show/words.ts";
 import { addVerb, type Cli, wholeNumber } from "../verb.ts";
 import {
@@ -99,12 +100,13 @@ async function decide(
   given: string,
   answer: Answer,
   options: DecisionOptions,
-  choices: Choices = {},
+  asked: Choices = {},
 ): Promise<void> {
   const task = await findTask(cli.client, given);
   const { approval } = task;
   const isOutcome = answer !== "approve" && answer !== "deny";
   if (approval === null || (task.kind === "outcome") !== isOutcome) throw wrongKind(task, words[answer]);
+  const choices = withRemembered(approval, asked);
   if (approval.status === "pending" && answer !== "deny")
     await makeSure(cli, task, approval, answer, options.digest, choices);
 
@@ -123,6 +125,14 @@ async function decide(
     }),
   );
   tell(cli, { ...task, approval: decided.approval }, decided.together?.length);
+}
+
+/** With what the rule is to hold, where nothing narrower or wider was asked for: what is shown is what is sent. */
+function withRemembered(approval: Approval, choices: Choices): Choices {
+  const { remember, editedArgs } = choices;
+  if (remember === undefined || remember.units !== undefined || editedArgs !== undefined) return choices;
+  const units = rememberedOf(approval.card);
+  return Array.isArray(units) ? { ...choices, remember: { ...remember, units } } : choices;
 }
 
 const words: Readonly<Record<Answer, string>> = {
@@ -166,7 +176,8 @@ async function makeSure(
 function showChoices(approval: Approval, choices: Choices, { terminal }: Cli): string[] {
   const { editedArgs, remember, selectedOption, equal } = choices;
   const { style } = terminal;
-  const units = remember?.units === "all" ? "whatever the tool does" : (remember?.units ?? ["exactly this"]).join(", ");
+  const units = remember?.units ?? (editedArgs === undefined ? rememberedOf(approval.card) : undefined);
+  const held = units === "all" ? "whatever the tool does" : (units ?? ["exactly what it touches"]).join(", ");
   return [
     ...(editedArgs === undefined
       ? []
@@ -174,7 +185,7 @@ function showChoices(approval: Approval, choices: Choices, { terminal }: Cli): s
     ...(selectedOption === undefined ? [] : ["", `  ${style.bold("With the option")} ${makeVisible(selectedOption)}`]),
     ...(remember === undefined
       ? []
-      : ["", `  ${style.bold(`Remembered for the ${remember.scope}:`)} ${makeVisible(units)}`]),
+      : ["", `  ${style.bold(`Remembered for the ${remember.scope}:`)} ${makeVisible(held)}`]),
     ...(equal === true ? ["", `  ${style.bold("Together with")} ${approval.equal} that ask for the very same`] : []),
   ];
 }

@@ -1,9 +1,11 @@
+import { defineTool } from "@countersign/engine/tool.ts";
 import { engineDatabase } from "@countersign/engine/testing/engine-database.ts";
 import { commitWithin } from "@countersign/engine/commit.ts";
 import { expireWaits } from "@countersign/engine/commits/expire-waits.ts";
 import { supersedeApproval } from "@countersign/engine/commits/supersede-approval.ts";
 import { moveDeadlines } from "@countersign/engine/testing/rows.ts";
 import { v7 as newId } from "uuid";
+import { z } from "zod";
 import { afterAll, describe, expect, test } from "vitest";
 import { type Asked, givenMail, mail, sendDecision, setApprovers } from "../testing/asking.ts";
 import { createLoginLink } from "../sessions.ts";
@@ -16,6 +18,17 @@ const second = await startTestServer(url);
 afterAll(async () => {
   await server.stop();
   await second.stop();
+});
+
+/** Touches a command, and is remembered by its program, or by what is said. */
+const commanding = defineTool({
+  name: "mail.send",
+  description: "Runs a command",
+  schema: z.strictObject({ command: z.string(), key: z.string().optional() }),
+  requires: [],
+  effect: "once",
+  units: ({ command, key }) => [{ text: command, key: key ?? command.split(" ")[0] ?? "" }],
+  execute: () => Promise.resolve({ kind: "done", content: "" }),
 });
 
 interface Said {
@@ -342,6 +355,45 @@ describe("a decision that is remembered", () => {
     expect(strange.body.detail).toContain("ann@example.com");
     const rules = await sql`select entries from rules where workspace_id = ${world.workspaceId} order by created_at`;
     expect(rules).toEqual([{ entries: [{ kind: "unit", unit: "bob@example.com" }] }, { entries: null }]);
+  });
+
+  test("holds what the card says it would, or what was named by name, and nothing wider than a person saw", async () => {
+    const world = await givenPeople(sql);
+    const keyed = await startTestServer(url, { tools: [commanding] });
+    const args = { command: "rm -r build" };
+    const remember = async (card: object, units?: readonly string[]) => {
+      const asked = await givenMail(sql, world, { args, card: { tool: "mail.send", ...card } });
+      return await sendDecision(keyed, world.tokens.approver, asked, {
+        answer: "approve",
+        remember: { scope: "run", ...(units === undefined ? {} : { units }) },
+      });
+    };
+    const shown = { units: ["rm -r build"], remembers: ["rm"] };
+    expect(await remember(shown)).toMatchObject({ status: 200 });
+    expect(await remember(shown, ["rm"])).toMatchObject({ status: 200 });
+    expect(await remember({ units: ["rm -r build"] }, ["rm"])).toMatchObject({ status: 200 });
+
+    const unseen = await remember({ units: ["rm -r build"] });
+    expect(unseen).toMatchObject({ status: 422, body: { code: "cannot_remember" } });
+    expect(unseen.body.detail).toContain('would hold "rm"');
+    const other = await remember(shown, ["rm -r build"]);
+    expect(other).toMatchObject({ status: 422, body: { code: "invalid_request" } });
+    const rules = await sql`select entries from rules where workspace_id = ${world.workspaceId}`;
+    expect(rules).toEqual(Array.from({ length: 3 }, () => ({ entries: [{ kind: "unit", unit: "rm" }] })));
+    await keyed.stop();
+  });
+
+  test("what looks like a secret is not told by a refusal to remember it", async () => {
+    const world = await givenPeople(sql);
+    const keyed = await startTestServer(url, { tools: [commanding] });
+    const secret = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+    const asked = await givenMail(sql, world, { args: { command: `echo ${secret}`, key: `echo ${secret}` } });
+    const body = { answer: "approve", remember: { scope: "run", units: ["echo"] } };
+    const refused = await sendDecision(keyed, world.tokens.approver, asked, body);
+    expect(refused).toMatchObject({ status: 422 });
+    expect(refused.body.detail).toContain("[redacted");
+    expect(JSON.stringify(refused.body)).not.toContain(secret);
+    await keyed.stop();
   });
 
   test("is refused where a rule could not spare the question, and with a denial", async () => {

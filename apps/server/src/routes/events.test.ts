@@ -290,6 +290,26 @@ test("a stream whose token is revoked ends; a server that stops ends them all", 
   expect(own.watching()).toBe(0);
 });
 
+test("who may do more or less than when the stream began is told to read everything again, once, and nobody else is", async () => {
+  const world = await givenPeople(sql);
+  const own = createEvents({ sql, log, pollMs: 30, pingMs: 60 });
+  const other = await startTestServer(url, { events: own });
+  const [changed, kept] = [
+    await openWorkspace(other, world.tokens.approver),
+    await openWorkspace(other, world.tokens.viewer),
+  ];
+  const hasResync = (events: readonly { readonly event: string }[]): boolean =>
+    events.some(({ event }) => event === "resync");
+  await Promise.all([changed, kept].map((reader) => reader.until((events) => events.length > 0)));
+  await sql`update users set role = 'viewer' where id = ${world.approver}`;
+  await changed.until(hasResync);
+  const pings = changed.pings();
+  await expect.poll(() => changed.pings(), { timeout: 15_000 }).toBeGreaterThan(pings + 3);
+  expect(changed.events.filter(({ event }) => event === "resync")).toHaveLength(1);
+  expect(hasResync(kept.events)).toBe(false);
+  await other.stop();
+});
+
 test("UI25: 500 connects and aborts leave no watcher behind, and no memory", async () => {
   const world = await givenPeople(sql);
   const runId = await givenRun(sql, world);

@@ -142,3 +142,28 @@ test("a person sees who they are, their own account and their workspace, and no 
   expect(await send(server, tokens.viewer, "GET", `/v1/users/${viewer}`)).toMatchObject({ status: 200 });
   expect(await send(server, tokens.viewer, "GET", `/v1/users/${approver}`)).toMatchObject({ status: 403 });
 });
+
+test("two accounts have no names that a reader takes for one: by spaces, case or forms of characters", async () => {
+  const world = await givenPeople(sql);
+  const make = (name: string) =>
+    send(server, world.tokens.admin, "POST", "/v1/users", { body: { name, role: "viewer" } });
+  expect((await make("Zoë Reader")).status).toBe(200);
+  for (const name of [
+    " Zoë Reader",
+    "Zoë Reader ",
+    "Zoë  Reader",
+    "Zoë\u00A0Reader",
+    "Zoë\u3000Reader",
+    "Zoë\uFFFCReader",
+  ]) {
+    expect(await make(name)).toMatchObject({ status: 422, body: { code: "invalid_request" } });
+  }
+  for (const name of ["zoë reader", "ZOË READER", "Zoe\u0308 Reader", "Ｚoë Reader"]) {
+    expect(await make(name)).toMatchObject({ status: 409, body: { code: "name_taken" } });
+  }
+  const other = await make("Another");
+  const rename = (id: unknown, name: string) =>
+    send(server, world.tokens.admin, "PATCH", `/v1/users/${String(id)}`, { body: { name } });
+  expect((await rename(other.body["id"], "zoë reader")).body.code).toBe("name_taken");
+  expect((await rename(other.body["id"], "another")).status).toBe(200);
+});

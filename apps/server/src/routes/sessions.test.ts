@@ -168,3 +168,51 @@ test("the audit says that a decision came from a person's session, and a session
     select details->>'way' as way from audit where subject = ${approvalId} and action = 'approval.decided'`;
   expect(row?.["way"]).toMatch(/^session:\S+ over web$/);
 });
+
+test("a page that was drawn for another account than the browser's session is of asks for nothing and changes nothing", async () => {
+  const world = await givenPeople(sql);
+  const headers = await browserOf(world, world.operator);
+  const from = (userId: string) => ({ ...headers, "signed-in-as": userId });
+  const refusal = { status: 409, body: { code: "another_account" } };
+  for (const userId of [world.viewer, "nobody", ""]) {
+    expect(await ask(from(userId), "GET", "/v1/me")).toMatchObject(refusal);
+    expect(await ask(from(userId), "POST", "/v1/tasks", { title: "not mine" })).toMatchObject(refusal);
+  }
+  expect(await sql`select from tasks where workspace_id = ${world.workspaceId}`).toHaveLength(0);
+  expect((await ask(from(world.operator.toUpperCase()), "POST", "/v1/tasks", { title: "mine" })).status).toBe(200);
+  // Whoever sends a token names themselves by it.
+  const answer = await send(server, world.tokens.viewer, "GET", "/v1/me", {
+    headers: { "signed-in-as": world.operator },
+  });
+  expect(answer.status).toBe(200);
+});
+
+test("who signs in over a session ends it, and the audit says so; a link that does not work ends nothing", async () => {
+  const world = await givenPeople(sql);
+  const before = await browserOf(world, world.operator);
+  const over = (code: string) => send(server, undefined, "POST", "/session", { body: { code }, headers: before });
+  expect((await over("0".repeat(43))).status).toBe(403);
+  expect((await ask(before, "GET", "/v1/me")).status).toBe(200);
+  expect((await over(await linkOf(world, world.viewer))).status).toBe(200);
+  expect((await ask(before, "GET", "/v1/me")).status).toBe(401);
+  const rows = await sql`
+    select actor, details->>'way' as way from audit
+     where workspace_id = ${world.workspaceId} and action = 'token.revoked'`;
+  expect(rows).toEqual([
+    { actor: `user:${world.operator}`, way: expect.stringMatching(/^signing in anew over web, session:/) as string },
+  ]);
+});
+
+test("over HTTPS the cookie's name is one that no sibling of the host can set", async () => {
+  const world = await givenPeople(sql);
+  const secure = await startTestServer(url, { publicUrl: "https://agents.example.org" });
+  const code = await linkOf(world, world.viewer);
+  const answer = await send(secure, undefined, "POST", "/session", { body: { code }, headers: ownPage });
+  const [cookie = ""] = (answer.headers.get("set-cookie") ?? "").split(";");
+  expect(cookie).toMatch(/^__Host-countersign/);
+  expect(answer.headers.get("set-cookie")).toMatch(/; Secure/);
+  const me = (value: string) => send(secure, undefined, "GET", "/v1/me", { headers: { cookie: value } });
+  expect((await me(cookie)).status).toBe(200);
+  expect((await me(cookie.replace("__Host-", ""))).status).toBe(401);
+  await secure.stop();
+});

@@ -5,6 +5,7 @@ import { diffLines } from "../parts/diff-lines.ts";
 import { ChoiceField, Form, TextField } from "../parts/fields.tsx";
 import { problemAt } from "../parts/problem-at.ts";
 import { useAct } from "../parts/use-act.ts";
+import { sayWhen } from "../parts/time.tsx";
 import { words } from "../words.ts";
 import { instantOf, type Layer, localMoment } from "./rule-draft.ts";
 import { SeenChange } from "./seen-change.tsx";
@@ -82,7 +83,7 @@ export function DialDialog({ scope, layer, onClose }: Props) {
               value={draft.expiresAt}
               onChange={(expiresAt) => set({ expiresAt })}
               type="datetime-local"
-              hint={names.dialExpiresHint}
+              hint={names.dialExpiresHint(sayWhen(draft.expiresAt))}
               problem={problemAt(error, "json.dial.expiresAt")}
             />
             {lock(names.locked, draft.isDialLocked, (isDialLocked) => ({ isDialLocked }))}

@@ -6,6 +6,7 @@ import { ExactLine } from "../parts/exact-text.tsx";
 import { ChoiceField, Form, TextField } from "../parts/fields.tsx";
 import { problemAt } from "../parts/problem-at.ts";
 import { useAct } from "../parts/use-act.ts";
+import { sayWhen } from "../parts/time.tsx";
 import { words } from "../words.ts";
 import { EntryFields } from "./entry-fields.tsx";
 import { changeOf, type Draft, draftOf, type Rule, ruleLines, sentEntries } from "./rule-draft.ts";
@@ -101,7 +102,7 @@ export function RuleDialog({ scope, given, onClose }: Props) {
           value={draft.expiresAt}
           onChange={(expiresAt) => set({ expiresAt })}
           type="datetime-local"
-          hint={names.expiresHint}
+          hint={names.expiresHint(sayWhen(draft.expiresAt))}
           problem={problemAt(error, at("expiresAt"))}
         />
         {scope.scope === "workspace" && (

@@ -9,7 +9,8 @@ import { AlwaysDialog } from "./always-dialog.tsx";
 import { EditBox } from "./edit-box.tsx";
 import type { CardActions, Place } from "./card.tsx";
 import { Options } from "./options.tsx";
-import type { CardBody } from "./read-card.ts";
+import { type CardBody, rememberedOf } from "./read-card.ts";
+import { Remembered } from "./remembered.tsx";
 import { SayMore } from "./say-more.tsx";
 import { type Said, useDecision } from "./use-decision.ts";
 
@@ -56,7 +57,9 @@ export function Decide({ approval, body, place, isWithinReach, arm, onActions }:
   };
 
   const allow = say({ answer: "approve" });
-  const allowRun = say({ answer: "approve", remember: { scope: "run" } });
+  const remembered = rememberedOf(body);
+  const remember = { scope: "run", ...(Array.isArray(remembered) ? { units: remembered } : {}) } as const;
+  const allowRun = remembered === undefined ? undefined : say({ answer: "approve", remember });
   const openAlways = (): void => {
     if (!isBusy && !isHeld && mayApprove) setAlwaysOpen(true);
   };
@@ -83,7 +86,9 @@ export function Decide({ approval, body, place, isWithinReach, arm, onActions }:
           { name: words.card.allowOnce, act: allow, kind: "primary", isYes: true },
           ...(approval.asksEachTime === null
             ? ([
-                { name: words.card.allowRun, act: allowRun, kind: "plain", isYes: true },
+                ...(allowRun === undefined
+                  ? []
+                  : ([{ name: words.card.allowRun, act: allowRun, kind: "plain", isYes: true }] as const)),
                 { name: words.card.always, act: openAlways, kind: "plain", isYes: true },
               ] as const)
             : []),
@@ -124,6 +129,9 @@ export function Decide({ approval, body, place, isWithinReach, arm, onActions }:
           {decision.error instanceof Refused && <span className="fine"> ({decision.error.problem.code})</span>}
         </p>
       )}
+      {choices.some((choice) => choice.act === openAlways) && (
+        <Remembered tool={approval.tool} remembered={remembered} units={body.units} />
+      )}
       <div className="buttons">
         {choices.map(({ name, act, kind, isYes: agrees }, n) => (
           <button
@@ -140,7 +148,7 @@ export function Decide({ approval, body, place, isWithinReach, arm, onActions }:
       {isAlwaysOpen && (
         <AlwaysDialog
           approval={approval}
-          units={body.units}
+          units={remembered === "all" ? [] : (remembered ?? [])}
           onClose={() => setAlwaysOpen(false)}
           onChoose={(remember) => {
             setAlwaysOpen(false);

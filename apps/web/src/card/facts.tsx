@@ -70,7 +70,9 @@ export function Facts({ task, body }: { readonly task: Task; readonly body: Card
       )}
       {approval !== null && approval.isClosed !== true && (
         <Fact name={names.digest}>
-          <code className="digest">{approval.argsDigest}</code>
+          <code className="digest">
+            <ExactLine text={approval.argsDigest} />
+          </code>
         </Fact>
       )}
     </dl>

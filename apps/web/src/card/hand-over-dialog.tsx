@@ -5,6 +5,7 @@ import { ExactLine } from "../parts/exact-text.tsx";
 import { ChoiceField, Form } from "../parts/fields.tsx";
 import { useAct } from "../parts/use-act.ts";
 import { useMe, usePeople } from "../queries.ts";
+import { momentIn } from "../server-clock.ts";
 import { words } from "../words.ts";
 
 const names = words.card;
@@ -26,7 +27,7 @@ export function HandOverDialog({ approvalId, onClose }: Props) {
   const hand = useAct(
     isAll ? "delegations" : "tasks",
     () => {
-      const until = new Date(Date.now() + Number(ms)).toISOString();
+      const until = momentIn(Number(ms));
       return ask(api.delegations.$post({ json: { to, until, ...(isAll ? {} : { approvalId }) } }));
     },
     (delegation) => setGiven(delegation.to.name),

@@ -3,6 +3,7 @@ import { api, type Approval, ask } from "../api.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { ChoiceField, Form } from "../parts/fields.tsx";
 import { useAct } from "../parts/use-act.ts";
+import { momentIn } from "../server-clock.ts";
 import { words } from "../words.ts";
 
 /** Gives an approval more time before it expires. */
@@ -11,7 +12,7 @@ export function MoreTimeDialog({ approval, onClose }: { readonly approval: Appro
   const extend = useAct(
     "tasks",
     () => {
-      const until = new Date(Date.now() + Number(ms)).toISOString();
+      const until = momentIn(Number(ms));
       return ask(api.approvals[":id"].extension.$post({ param: { id: approval.id }, json: { until } }));
     },
     onClose,

@@ -15,6 +15,7 @@ export interface Option {
 export interface CardBody {
   readonly details: readonly string[];
   readonly units: readonly string[];
+  readonly remembers: readonly string[] | undefined;
   readonly floorReasons: readonly string[];
   readonly requires: readonly string[];
   readonly message: string | undefined;
@@ -45,6 +46,7 @@ export function readCard(card: unknown): CardBody {
   const body = {
     details: take("details", isTexts) ?? [],
     units: take("units", isTexts) ?? [],
+    remembers: take("remembers", isTexts),
     floorReasons: take("floorReasons", isTexts) ?? [],
     requires: take("requires", isTexts) ?? [],
     message: take("message", isText),
@@ -58,6 +60,19 @@ export function readCard(card: unknown): CardBody {
   };
   for (const name of elsewhere) delete fields[name];
   return { ...body, rest: fields };
+}
+
+/**
+ * What a remembered answer holds: what a rule has to name, or whatever the tool does where it names nothing that it touches.
+ * Undefined where no rule can hold it.
+ */
+export function rememberedOf({
+  units,
+  remembers,
+}: Pick<CardBody, "units" | "remembers">): string[] | "all" | undefined {
+  const named = remembers ?? units;
+  if (named.length > 0) return [...named];
+  return remembers === undefined ? "all" : undefined;
 }
 
 const isFields = (value: unknown): value is Fields =>

@@ -51,7 +51,9 @@ export function Receipt({ approvalId }: { readonly approvalId: string }) {
               <div key={name}>
                 <dt>{name}</dt>
                 <dd>
-                  <code className="digest">{value}</code>
+                  <code className="digest">
+                    <ExactLine text={value} />
+                  </code>
                 </dd>
               </div>
             ),

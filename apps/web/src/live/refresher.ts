@@ -1,4 +1,5 @@
 import type { QueryClient } from "@tanstack/react-query";
+import { readTasks } from "./read-tasks.ts";
 import type { StreamMessage } from "./stream.ts";
 
 type News = Extract<StreamMessage, { kind: "changes" | "everything" }>;
@@ -25,7 +26,7 @@ export function createRefresher(client: QueryClient): (news: News) => void {
     busy.add(noun);
     for (let ids = waiting.get(noun); ids !== undefined; ids = waiting.get(noun)) {
       waiting.delete(noun);
-      await read(noun, ids);
+      await (noun === "tasks" ? readTasks(client, ids) : read(noun, ids));
       await new Promise((done) => setTimeout(done, betweenMs));
     }
     busy.delete(noun);

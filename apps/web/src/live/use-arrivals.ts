@@ -1,7 +1,10 @@
 import { useState } from "react";
+import { serverNow } from "../server-clock.ts";
 import type { Task } from "../api.ts";
 
 interface Kept {
+  /** By the server's clock. */
+  readonly openedAt: number;
   readonly known: ReadonlySet<string>;
   readonly arrived: readonly Task[];
   readonly partCount: number;
@@ -16,17 +19,15 @@ export function useArrivals(
   { partCount, isWhole }: { readonly partCount: number; readonly isWhole: boolean },
 ): readonly Task[] {
   const [kept, setKept] = useState<Kept>();
-  // By this browser's clock.
-  const [openedAt] = useState(() => Date.now());
   if (open === undefined) return kept?.arrived ?? [];
 
-  const { known = new Set<string>(), arrived = [] } = kept ?? {};
+  const { openedAt = serverNow(), known = new Set<string>(), arrived = [] } = kept ?? {};
   const unknown = open.filter((task) => !known.has(task.id));
   if (kept !== undefined && unknown.length === 0 && partCount === kept.partCount) return arrived;
 
   const wasThere = kept === undefined || partCount > kept.partCount;
   const isNew = (task: Task): boolean => !wasThere && (isWhole || new Date(task.createdAt).getTime() > openedAt);
   const next = [...arrived, ...unknown.filter(isNew)];
-  setKept({ known: new Set([...known, ...unknown.map((task) => task.id)]), arrived: next, partCount });
+  setKept({ openedAt, known: new Set([...known, ...unknown.map((task) => task.id)]), arrived: next, partCount });
   return next;
 }

@@ -1,3 +1,4 @@
+import { memo } from "react";
 import type { Task } from "../api.ts";
 import { Card } from "../card/card.tsx";
 import { useTask } from "../queries.ts";
@@ -9,9 +10,9 @@ interface Props {
   readonly isNew: boolean;
 }
 
-/** A card of the queue, for as long as it is shown there. */
-export function QueueCard({ task, isGone, isNew }: Props) {
+/** A card of the queue, for as long as it is shown there. Of hundreds only those are drawn again whose row changed. */
+export const QueueCard = memo(function QueueCard({ task, isGone, isNew }: Props) {
   const { data } = useTask(task.id, isGone);
   if (!isGone) return <Card task={task} place="queue" isNew={isNew} />;
   return <Card task={data ?? task} place="queue" isUnsure={data === undefined || data.status === "open"} />;
-}
+});

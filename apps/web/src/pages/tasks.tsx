@@ -27,6 +27,8 @@ export function Tasks() {
   const read = data?.pages.flatMap((page) => page.tasks).filter((task) => task.status === status);
   const found = read?.filter((task) => kind === "" || task.kind === kind);
   const { shown, arrived, settledCount, clear } = useSteadyList(found, `${status} ${kind}`, data?.pages.length ?? 0);
+  const standing = new Set(found?.map(({ id }) => id));
+  const newOnes = new Set(arrived.map(({ id }) => id));
   const readMore = useCallback(async () => {
     if (hasNextPage) await fetchNextPage();
     return hasNextPage;
@@ -89,11 +91,7 @@ export function Tasks() {
         <ul ref={list} className="cards">
           {shown.map((task) => (
             <li key={task.id}>
-              <QueueCard
-                task={task}
-                isGone={!found.some((one) => one.id === task.id)}
-                isNew={arrived.some((one) => one.id === task.id)}
-              />
+              <QueueCard task={task} isGone={!standing.has(task.id)} isNew={newOnes.has(task.id)} />
             </li>
           ))}
         </ul>

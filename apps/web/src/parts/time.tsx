@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from "react";
+import { listenToClock, serverNow } from "../server-clock.ts";
 
 const units = [
   ["day", 86_400_000],
@@ -25,7 +26,13 @@ function relativeTo(ms: number): string {
   return Math.abs(ms) < 10_000 ? "just now" : relative.format(Math.trunc(ms / 1_000), "second");
 }
 
-/** The time, read again every few seconds for as long as it is shown; all who look every so often share one clock. */
+/** How far off a moment is that was typed into a field, in the reader's own zone; nothing while it is none. */
+export function sayWhen(typed: string): string {
+  const at = new Date(typed).getTime();
+  return Number.isNaN(at) ? "" : relativeTo(at - serverNow());
+}
+
+/** The server's time, read again every few seconds for as long as it is shown; all who look every so often share one clock. */
 export function useNow(everyMs = 5_000): number {
   const clock = clockOf(everyMs);
   return useSyncExternalStore(clock.watch, clock.now);
@@ -43,20 +50,22 @@ function clockOf(everyMs: number): Clock {
   const found = clocks.get(everyMs);
   if (found !== undefined) return found;
   const watchers = new Set<() => void>();
-  let at = Date.now();
+  let at = serverNow();
   let timer: ReturnType<typeof setInterval> | undefined;
+  const tick = (): void => {
+    at = serverNow();
+    for (const tell of watchers) tell();
+  };
+  listenToClock(tick);
   const clock: Clock = {
     now() {
       // Nobody watched it meanwhile; asked twice in a row it says the same.
-      if (timer === undefined && Date.now() - at >= everyMs) at = Date.now();
+      if (timer === undefined && serverNow() - at >= everyMs) at = serverNow();
       return at;
     },
     watch(onTick) {
       watchers.add(onTick);
-      timer ??= setInterval(() => {
-        at = Date.now();
-        for (const tell of watchers) tell();
-      }, everyMs);
+      timer ??= setInterval(tick, everyMs);
       return () => {
         watchers.delete(onTick);
         if (watchers.size > 0) return;

@@ -5,7 +5,10 @@ export const ruleWords = {
   workspace: "The whole workspace",
   dial: "What runs unasked",
   dialTitle: "What runs unasked, and what asks",
-  dialExpiresHint: "In this browser's time zone; from then on the dial says nothing. Empty: for good.",
+  dialExpiresHint: (when: string) =>
+    when === ""
+      ? "In this browser's time zone; from then on the dial says nothing. Empty: for good."
+      : `In this browser's time zone, by the server's clock ${when}; from then on the dial says nothing.`,
   dials: {
     "": "as the layer around it says",
     none: "nothing",
@@ -71,7 +74,10 @@ export const ruleWords = {
   entriesHint:
     "What allows must match all that a call touches, what denies or asks a part of it. A pattern is matched as a whole.",
   expires: "Until",
-  expiresHint: "In this browser's time zone; from then on the rule says nothing. Empty: for good.",
+  expiresHint: (when: string) =>
+    when === ""
+      ? "In this browser's time zone; from then on the rule says nothing. Empty: for good."
+      : `In this browser's time zone, by the server's clock ${when}; from then on the rule says nothing.`,
   look: "Show what would change",
   difference: "What would change",
   isNew: "A new rule",
