@@ -33,7 +33,7 @@ interface Strike extends Point {
 }
 
 /** A run that is not at its end by then never will be. */
-const patienceMs = 30_000;
+const patienceMs = 120_000;
 
 /**
  * Kills a worker or a server with SIGKILL at every message that it sends to the database in the course of a run with

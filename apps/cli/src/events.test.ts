@@ -76,6 +76,20 @@ test("a stream that breaks off is gone on with after the last whole event, until
   expect(away).toEqual([false, true, false, true]);
 });
 
+test("a stream that only looks alive is gone on with, and signs of life are not told", async () => {
+  const { url, asked } = await serve([
+    (response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write('id: 1\ndata: 1\n\nevent: alive\nid: 2\ndata: {"everyMs":40}\n\n');
+    },
+    (response) => response.end("id: 3\ndata: 3\n\n"),
+  ]);
+  const { events, away } = await follow(url);
+  expect(events.map(({ data }) => data)).toEqual([1, 3]);
+  expect(asked).toEqual([undefined, "2", "3"]);
+  expect(away).toEqual([false, true, false, true]);
+});
+
 test("a refusal, and a server that was never there, end it at once", async () => {
   const { url } = await serve([(response) => response.writeHead(403).end('{"detail":"not you"}')]);
   await expect(follow(url)).rejects.toMatchObject({ message: "not you", exit: "denied" });

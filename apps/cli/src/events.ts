@@ -16,11 +16,14 @@ export interface FollowOptions {
   readonly onAway: (isAway: boolean) => void;
 }
 
+/** How often a server gives a sign of life until it says how often; none for two and a half times that, and it is gone. */
+const usualEveryMs = 15_000;
+
 /** Between two attempts to connect. */
 const againMs = 1_000;
 
 /**
- * The events of a stream, in the batches in which they arrive. Where the connection breaks it connects again and goes on
+ * The events of a stream, in the batches in which they arrive. Where the connection breaks, or only looks alive, it connects again and goes on
  * after the last whole event, until the signal is aborted or the server says that nothing will come. Throws CliError where
  * the server refuses, and where it could not be reached from the beginning.
  */
@@ -40,9 +43,12 @@ export async function* followEvents({
       onAway(false);
       const parser = createParser(lastEventId);
       const decoder = new TextDecoder();
-      for await (const chunk of response.body ?? []) {
-        const events = parser.take(decoder.decode(chunk, { stream: true }));
+      let everyMs = usualEveryMs;
+      for await (const chunk of chunksOf(response, () => 2.5 * everyMs)) {
+        const read = parser.take(decoder.decode(chunk, { stream: true }));
         lastEventId = parser.lastEventId();
+        everyMs = read.reduce((ms, { data }) => everyMsIn(data) ?? ms, everyMs);
+        const events = read.filter(({ event }) => event !== "alive");
         if (events.length > 0) yield events;
       }
     } catch (error) {
@@ -54,6 +60,29 @@ export async function* followEvents({
     onAway(true);
     await pause(againMs, signal);
   }
+}
+
+/** The pieces of a body until it ends, or brings nothing for that long. */
+async function* chunksOf({ body }: Response, silentMs: () => number): AsyncGenerator<Uint8Array, void> {
+  if (body === null) return;
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      const silence = Promise.withResolvers<undefined>();
+      const timer = setTimeout(() => silence.resolve(undefined), silentMs());
+      const read = await Promise.race([reader.read(), silence.promise]).finally(() => clearTimeout(timer));
+      if (read?.value === undefined) return;
+      yield read.value;
+    }
+  } finally {
+    void reader.cancel().catch(() => undefined);
+  }
+}
+
+/** How often a sign of life comes, where an event says so. */
+function everyMsIn(data: unknown): number | undefined {
+  if (typeof data !== "object" || data === null || !("everyMs" in data)) return undefined;
+  return typeof data.everyMs === "number" && data.everyMs > 0 ? data.everyMs : undefined;
 }
 
 /** Asks until the server can be reached, for what an event called for: it does not come a second time. */

@@ -16,7 +16,7 @@ export const actForHeader = "act-for";
  * The id of the user a page was drawn for. A session of another is refused: the browser signed in anew, and what the page
  * asks for is not this user's to ask.
  */
-export const signedInAsHeader = "signed-in-as";
+const signedInAsHeader = "signed-in-as";
 
 export type Role = (typeof roles)[number];
 

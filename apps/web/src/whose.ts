@@ -10,7 +10,7 @@ interface Session {
 
 let mine: Session | undefined;
 
-const channel = "BroadcastChannel" in globalThis ? new BroadcastChannel("countersign.session") : undefined;
+const port = "BroadcastChannel" in globalThis ? new BroadcastChannel("countersign.session") : undefined;
 
 /** The headers that say whose page a request is from; none until that is known. */
 export function whoseHeaders(): Record<string, string> {
@@ -22,7 +22,7 @@ export function belongTo(session: Session): void {
   if (mine !== undefined && mine.userId !== session.userId) return loadAnew();
   const isNew = mine?.tokenId !== session.tokenId;
   mine = session;
-  if (isNew) channel?.postMessage(session);
+  if (isNew) port?.postMessage(session);
 }
 
 /** The page is drawn anew, for whoever is signed in now. */
@@ -37,6 +37,6 @@ export function listenToSessions(onOther: () => void): () => void {
     if (mine.userId === data.userId) onOther();
     else loadAnew();
   };
-  channel?.addEventListener("message", hear);
-  return () => channel?.removeEventListener("message", hear);
+  port?.addEventListener("message", hear);
+  return () => port?.removeEventListener("message", hear);
 }

@@ -255,12 +255,15 @@ test("UI08: where the browser has no network a decision fails at once, says so, 
   const { taskId, approvalId } = await givenCard(sql, world);
   const page = await stage.signIn("approver");
   const card = await standing(page, taskId);
+  const told = page.getByText("What you see may be old");
   await page.context().setOffline(true);
+  await told.waitFor();
+  await standing(page, taskId);
   await card.getByRole("button", { name: "Confirm" }).click();
   await card.getByRole("alert").getByText("The server does not answer.").waitFor();
   await soon(() => card.getByRole("button", { name: "Dismiss" }).isEnabled()).toBe(true);
   await page.context().setOffline(false);
-  await page.getByText("No connection").waitFor({ state: "detached" });
+  await told.waitFor({ state: "detached" });
   expect(await decisionOf(sql, approvalId)).toMatchObject({ status: "pending" });
   await standing(page, taskId);
   await card.getByRole("button", { name: "Dismiss" }).click();

@@ -147,3 +147,18 @@ test("UI17: a result of 20 MB is shown as far as it goes, says so, leaves the pa
   await keepPicture(page, "huge-result");
   await page.context().close();
 }, 60_000);
+
+test("a card says which character looks like another, and where, and marks the blanks that Unicode counts as seen", async () => {
+  const body = {
+    units: ["curl p\u0430ypal.com"],
+    lookalikes: ["\u0430 (U+0430) in p\u0430ypal.com"],
+    details: ["a\uFFFCb\u2D7Fc⏎d"],
+  };
+  const { taskId } = await givenCard(sql, world, { body });
+  const page = await stage.signIn("approver");
+  const card = await standing(page, taskId);
+  await card.getByText("These characters look like others").waitFor();
+  await card.getByText("\u0430 (U+0430) in p\u0430ypal.com").waitFor();
+  expect(await card.locator(".call .mark").allInnerTexts()).toEqual(["⟨U+FFFC⟩", "⟨U+2D7F⟩", "⟨U+23CE⟩"]);
+  await page.context().close();
+});

@@ -98,7 +98,8 @@ test("notifications are off until asked for, say the tool's name alone, and only
 
 test("a session that ended elsewhere is said on the page, with a way back in", async () => {
   const page = await stage.signIn("viewer");
-  await page.getByText("Waiting for you").waitFor();
+  // Who was never shown anything is led to where one signs in.
+  await page.locator(".top").getByText("Vic Viewer").waitFor();
   await sql`update tokens set revoked_at = clock_timestamp() where user_id = ${world.viewer}`;
   await stage.stopServer();
   await stage.startServer();

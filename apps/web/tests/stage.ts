@@ -47,12 +47,17 @@ export const phone: BrowserContextOptions = {
 
 /**
  * Call it once per file, at the top level. Everything is closed after the file's last test. `pollMs` is how often the
- * server looks for changes that no bell told it of.
+ * server looks for changes that no bell told it of, `pingMs` how often its streams give a sign of life.
  */
 export async function givenStage(
-  options: { readonly oidc?: Oidc; readonly pollMs?: number; readonly tools?: readonly Tool[] } = {},
+  options: {
+    readonly oidc?: Oidc;
+    readonly pollMs?: number;
+    readonly pingMs?: number;
+    readonly tools?: readonly Tool[];
+  } = {},
 ): Promise<Stage> {
-  const { oidc, pollMs, tools } = options;
+  const { oidc, pollMs, pingMs, tools } = options;
   const { sql, url: databaseUrl } = await testDatabase();
   const streams = connect(databaseUrl, { max: 2, applicationName: "test streams" });
   const start = async () => {
@@ -61,6 +66,7 @@ export async function givenStage(
       sql: streams,
       log: pino({ level: "silent" }),
       ...(pollMs === undefined ? {} : { pollMs }),
+      ...(pingMs === undefined ? {} : { pingMs }),
     });
     const server = await startTestServer(databaseUrl, {
       pages: readPages(),

@@ -162,3 +162,12 @@ test("AZ50: two gated calls decided one after the other each give the model one 
   }
   expect(prompts).toEqual([[], ["sent 1", "sent 2"]]);
 });
+
+test("a character that looks like another is named on the card, with where it stands", () => {
+  const host = "p\u0430ypal.com";
+  const tool = sendingTool("act", () => ({ kind: "done", content: "" }), { units: () => [`curl ${host}`, "ls"] });
+  const call = { name: "act", args: "{}", argsHash: "h", requires: [] };
+  const verdict = { verdict: "ask", row: "14", reason: "confusable", args: {} } as const;
+  const body = JSON.parse(approvalCard(call, tool, verdict).body) as CardBody;
+  expect(body.lookalikes).toEqual([`\u0430 (U+0430) in ${host}`]);
+});

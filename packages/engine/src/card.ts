@@ -1,4 +1,5 @@
 import type { Option, Verdict } from "@countersign/gate/types.ts";
+import { findLookalikes } from "@countersign/gate/inspect.ts";
 import { rememberedKeys } from "@countersign/gate/remembered-keys.ts";
 import type { Unit, Units } from "@countersign/gate/unit.ts";
 import { v7 as uuidv7 } from "uuid";
@@ -38,6 +39,8 @@ export interface CardBody {
   /** Every reason that holds under any policy; a new one asks again. */
   readonly floorReasons: readonly string[];
   readonly requires: readonly string[];
+  /** Which characters look like others, and where: one line for each. */
+  readonly lookalikes?: readonly string[];
   /** What the model said in the turn of the call. Nobody vouches for it: it is shown apart, as what it is. */
   readonly narration?: string;
   /** For an unknown outcome: what is known of the attempt. */
@@ -77,6 +80,13 @@ const asItIs: Display = (text) => text;
 /** What a model says in passing is no reason to let the card grow without end. */
 const longestNarration = 2_000;
 
+/** A text in another script altogether is no reason to let it grow either. */
+const mostLookalikes = 20;
+
+function codeOf(character: string): string {
+  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
+}
+
 /** The card of a call that asks for permission; its texts are shown through `display`, what runs stays as it is. */
 export function approvalCard(
   call: CallOnCard,
@@ -110,6 +120,10 @@ function bodyOf(call: CallOnCard, tool: Tool | undefined, verdict: Verdict, disp
   const { proposal, options = [], narration = "", definitionChange } = call;
   const units = unitsOf(tool, verdict.args);
   const remembers = rememberedKeys(units);
+  const lookalikes = units
+    .flatMap(({ text }) => findLookalikes(display(text)))
+    .slice(0, mostLookalikes)
+    .map(({ character, word }) => show(`${character} (${codeOf(character)}) in ${displayText(word, 100)}`));
   return {
     tool: call.name,
     args: show(call.args),
@@ -134,6 +148,7 @@ function bodyOf(call: CallOnCard, tool: Tool | undefined, verdict: Verdict, disp
     reason: visibleText(verdict.reason),
     floorReasons: verdict.floorReasons ?? [],
     requires: call.requires,
+    ...(lookalikes.length === 0 ? {} : { lookalikes }),
     ...(narration.trim() === "" ? {} : { narration: displayText(show(narration), longestNarration) }),
   };
 }

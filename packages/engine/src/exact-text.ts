@@ -34,7 +34,8 @@ export function displayText(text: string, maxLength = Infinity): string {
  * What nobody sees, or what reorders what is seen: control and format characters, other default-ignorable ones,
  * unassigned ones, and every space but the plain one. Tabs and line ends are seen.
  */
-const unseen = /(?![\t\n]|\r\n)[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
+const unseen =
+  /(?![\t\n]|\r\n)[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2D7F\u{10A3F}\u{1107F}\u{1193E}\u{11A47}\u{11A99}\u{11F42}\u{16FE4}\u2800\uFFFC\u{13441}\u{13442}\u{1D159}\u{1DA7F}\u{1DA80}]|(?! )\p{Zs}/gu;
 
 /**
  * A copy for people's eyes in which each character of `unseen` is written as `\uXXXX`, so that no surface that shows it

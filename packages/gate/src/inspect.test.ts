@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findDisguise } from "./inspect.ts";
+import { findDisguise, findLookalikes } from "./inspect.ts";
 
 const clear = [
   "",
@@ -60,4 +60,11 @@ test.each(hidden)("%j holds a hidden character", (text) => {
 
 test.each(confusable)("%j holds a character that people take for another", (text) => {
   expect(findDisguise(text)).toBe("confusable");
+});
+
+test("what looks like something else is named, with the word it stands in, and only where the text is confusable", () => {
+  const named = (text: string) => findLookalikes(text).map(({ character, word }) => `${character} in ${word}`);
+  expect(named("curl https://p\u0430yp\u0430l.com ok")).toEqual(["\u0430 in https://p\u0430yp\u0430l.com"]);
+  expect(named("a \u2215 b \uFF41")).toEqual(["\u2215 in \u2215", "\uFF41 in \uFF41"]);
+  for (const text of clear) expect(named(text)).toEqual([]);
 });

@@ -1,7 +1,8 @@
 const printable = /^[\t\n\r\x20-\x7e]*$/;
 
 /** Takes no room, looks like a space that it is not, or has no fixed look: format, private use, unassigned, fillers. */
-const hidden = /[\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/u;
+const hidden =
+  /[\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2D7F\u{10A3F}\u{1107F}\u{1193E}\u{11A47}\u{11A99}\u{11F42}\u{16FE4}\u2800\uFFFC\u{13441}\u{13442}\u{1D159}\u{1DA7F}\u{1DA80}]|(?! )\p{Zs}/u;
 
 /** Slashes, dots, colons, semicolons and hyphens that are not the ones they look like. */
 const punctuation =
@@ -29,6 +30,29 @@ export function findDisguise(text: string): "hidden_character" | "confusable" | 
   return words.some((one) => likeLatin.test(one) && (latin.test(one) || (hasLatin && allLikeLatin.test(one))))
     ? "confusable"
     : undefined;
+}
+
+/** A character that looks like another, and the word that it stands in. */
+export interface Lookalike {
+  readonly character: string;
+  readonly word: string;
+}
+
+/** What makes `findDisguise` call a text confusable: each such character once for each word, in the order of the text. */
+export function findLookalikes(text: string): readonly Lookalike[] {
+  const hasLatin = latin.test(text);
+  const found = new Map<string, Lookalike>();
+  for (const [part] of text.matchAll(/\S+/gu)) {
+    const foreign = new Set(
+      (part.match(word) ?? [])
+        .filter((one) => likeLatin.test(one) && (latin.test(one) || (hasLatin && allLikeLatin.test(one))))
+        .flatMap((one) => Array.from(one).filter((character) => likeLatin.test(character))),
+    );
+    for (const character of part)
+      if (foreign.has(character) || punctuation.test(character) || standsInForAscii(character))
+        found.set(`${character} ${part}`, { character, word: part });
+  }
+  return [...found.values()];
 }
 
 /** Full-width and mathematical letters, and whatever else compatibility makes one character of ASCII of. */

@@ -17,7 +17,7 @@ export function partOf(nodeId: string): string {
   return `part: node ${nodeId}`;
 }
 
-export type Note = "whole" | "truncated" | "merged" | "part";
+type Note = "whole" | "truncated" | "merged" | "part";
 
 /** What the head of one result says of a page. */
 export interface Head {

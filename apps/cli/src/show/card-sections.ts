@@ -6,6 +6,7 @@ const sections = z.object({
   details: z.array(z.string()).catch([]),
   units: z.array(z.string()).catch([]),
   remembers: z.array(z.string()).optional().catch(undefined),
+  lookalikes: z.array(z.string()).catch([]),
   isEdited: z.boolean().catch(false),
   message: z.string().optional().catch(undefined),
   preview: z.string().optional().catch(undefined),
@@ -31,13 +32,21 @@ const narrated = z.object({ narration: z.string() });
 export function cardSections(card: unknown, place: Place): string[] {
   const parsed = sections.safeParse(card).data;
   if (parsed === undefined) return [];
-  const { details, units, isEdited, message, preview, preconditions, options, role, definitionChange } = parsed;
+  const { details, units, lookalikes, isEdited, message, preview, preconditions, options, role, definitionChange } =
+    parsed;
   const title = (text: string): string => place.style.bold(`  ${text}`);
   // One that a line of the details ends with is shown already, as it is.
   const more = units.filter((unit) => !details.some((line) => line === unit || line.endsWith(`: ${unit}`)));
   return [
     ...(isEdited ? ["", ...paragraph("A person has changed the arguments; below are theirs.", place, 2)] : []),
     ...(more.length === 0 ? [] : ["", title("Touches"), ...more.flatMap((unit) => paragraph(unit, place, 4, 2))]),
+    ...(lookalikes.length === 0
+      ? []
+      : [
+          "",
+          title("These characters look like others"),
+          ...lookalikes.flatMap((line) => paragraph(line, place, 4, 2)),
+        ]),
     ...(message === undefined ? [] : ["", ...paragraph(message, place, 2)]),
     ...(preview === undefined ? [] : ["", title("Change"), ...diffLines(preview, place)]),
     ...(preconditions.length === 0

@@ -3,7 +3,8 @@
  * marks, tags), other default-ignorable ones, unassigned ones, every space but the plain one, and the mark that
  * `makeVisible` writes with.
  */
-const special = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800⟨]|(?! )\p{Zs}/gu;
+const special =
+  /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2D7F\u{10A3F}\u{1107F}\u{1193E}\u{11A47}\u{11A99}\u{11F42}\u{16FE4}\u2800\uFFFC\u{13441}\u{13442}\u{1D159}\u{1DA7F}\u{1DA80}⏎⟨]|(?! )\p{Zs}/gu;
 
 /** As many plain spaces as push what follows out of sight, or end a line unseen. */
 const blanks = / {5,}| +$/gmu;

@@ -7,7 +7,7 @@ import { exportFiles, type ExportReport } from "../local/export-files.ts";
 import { cloneRepository, commitFiles, findOdd, pushCommits } from "../local/git.ts";
 import { importFiles, type ImportReport } from "../local/import-files.ts";
 import type { Style } from "../terminal/style.ts";
-import { makeVisible } from "../terminal/visible.ts";
+import { makeVisible, visibleLines } from "../terminal/visible.ts";
 import { addVerb, type Cli } from "../verb.ts";
 
 interface GitOptions {
@@ -159,7 +159,7 @@ function tellReport(cli: Cli, { counts, nodeCount, notes, conflicts, others, uns
 }
 
 function sideText(text: string | null): string {
-  return text === null ? "(removed)" : makeVisible(text.replaceAll(/\s*\n\s*/g, " ⏎ "));
+  return text === null ? "(removed)" : visibleLines(text.replaceAll(/\s*\n\s*/g, "\n")).join(" ⏎ ");
 }
 
 /** How many of the files that were left out are named. */

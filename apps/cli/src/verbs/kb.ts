@@ -4,7 +4,7 @@ import { findListedId, shortId } from "../find-id.ts";
 import { findPageId } from "../find-page.ts";
 import { layTable } from "../terminal/table.ts";
 import { relativeTime } from "../terminal/time.ts";
-import { makeVisible } from "../terminal/visible.ts";
+import { makeVisible, visibleLines } from "../terminal/visible.ts";
 import { addVerb, wholeNumber } from "../verb.ts";
 import { addAccessVerbs } from "./kb-access.ts";
 import { addPageFileVerbs } from "./kb-files.ts";
@@ -25,7 +25,11 @@ export function addKnowledgeVerbs(program: Command): void {
       if (hits.length === 0) cli.print(["Nothing was found."]);
       for (const { pageId, pageTitle, dir, excerpt } of hits) {
         const text =
-          excerpt === "" ? "" : ` ${makeVisible(excerpt.replaceAll(/(?<!\s)\s*\n\s*/g, " ⏎ ")).slice(0, 200)}`;
+          excerpt === ""
+            ? ""
+            : ` ${visibleLines(excerpt.replaceAll(/(?<!\s)\s*\n\s*/g, "\n"))
+                .join(" ⏎ ")
+                .slice(0, 200)}`;
         const where = dir === "" ? "at the top" : `in ${makeVisible(dir)}`;
         cli.print([`${style.cyan(makeVisible(pageTitle))}${text}`, style.dim(`  ${where}, ${pageId}`)]);
       }

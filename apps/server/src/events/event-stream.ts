@@ -23,14 +23,12 @@ export function writeEvent({ event, id, data }: StreamEvent): string {
   return `event: ${event}\n${id === undefined ? "" : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
 }
 
-/** A sign of life, which no reader sees; with an id the reader goes on from there. */
-export function writePing(id?: string): string {
-  return id === undefined ? ": ping\n\n" : `: ping\nid: ${id}\n\n`;
-}
-
-/** A sign of life that a browser's page sees, too: of a connection that only looks alive it hears none. */
-export function writeAlive(id: string): string {
-  return `: ping\nevent: alive\nid: ${id}\ndata: {}\n\n`;
+/**
+ * A sign of life, of which `everyMs` says how often they come: who hears none for longer has a connection that only looks
+ * alive. An event and no comment, since a browser's pages see no comments. With an id the reader goes on from there.
+ */
+export function writeAlive(everyMs: number, id?: string): string {
+  return writeEvent({ event: "alive", ...(id === undefined ? {} : { id }), data: { everyMs } });
 }
 
 /**

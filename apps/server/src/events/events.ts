@@ -30,6 +30,8 @@ export interface Events {
   watch(watcher: Watcher): Promise<{ readonly snapshot: string; stop(): void } | "full">;
   /** Somebody says that something changed: there will be a look at once. */
   readonly hear: () => void;
+  /** How often watchers are given a sign of life. */
+  readonly pingMs: number;
   /** How many watch. */
   watching(): number;
   /** True where it would refuse one more. */
@@ -173,6 +175,7 @@ export function createEvents(options: EventsOptions): Events {
   }
 
   return {
+    pingMs,
     async watch(watcher) {
       if (isFull(watcher.tokenId)) return "full";
       coming += 1;

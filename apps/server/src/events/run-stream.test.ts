@@ -31,7 +31,7 @@ test("a sign of life reads nothing, and a reader that takes none of them for lon
   const attention = payAttention(events, { workspaceId, runId, tokenId }, () => (hasStalled = true));
   const texts = streamRun(
     { sql: counting, reads: shareReads(1) },
-    { workspaceId, userId: world.viewer, runId, after: 0 },
+    { workspaceId, userId: world.viewer, runId, after: 0, everyMs: 20 },
     attention,
   );
   const read = async (): Promise<string> => String((await texts.next()).value);
@@ -39,7 +39,7 @@ test("a sign of life reads nothing, and a reader that takes none of them for lon
   expect(await read()).toContain("event: line");
   expect(await read()).toContain("event: status");
   queries = 0;
-  for (let ping = 0; ping < 5; ping += 1) expect(await read()).toBe(": ping\n\n");
+  for (let ping = 0; ping < 5; ping += 1) expect(await read()).toBe('event: alive\ndata: {"everyMs":20}\n\n');
   expect(queries).toBe(0);
 
   await expect.poll(() => hasStalled).toBe(true);

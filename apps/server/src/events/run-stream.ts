@@ -4,7 +4,7 @@ import { isClosedTo } from "../closed-runs.ts";
 import { type FoundRun, readRun } from "../queries/runs.ts";
 import type { LogLine } from "../shapes/runs.ts";
 import type { Attention } from "./attention.ts";
-import { opening, writeEvent, writePing } from "./event-stream.ts";
+import { opening, writeAlive, writeEvent } from "./event-stream.ts";
 import type { SharedReads } from "./share-reads.ts";
 
 /** A reader that lacks more lines than this is told to read the log by pages. */
@@ -20,6 +20,8 @@ export interface RunStream {
   readonly runId: string;
   /** The last line the reader has. */
   readonly after: number;
+  /** How often a sign of life comes. */
+  readonly everyMs: number;
 }
 
 /** What a reader at a certain line lacks. */
@@ -31,8 +33,9 @@ export interface RunNews {
 /**
  * A run's story as events: each line of its log once and in order, its number being the event's id; how the run stands,
  * whenever that changes; `end` after the last line. A reader that is too far behind, or ahead, gets `resync` and goes on
- * from the present. It ends, and tells nothing more, where the run is closed to the reader by then. The log's numbers are dense and taken under the run's lock, so the reader's own number says exactly
- * what it lacks, whatever was or was not heard.
+ * from the present. It ends, and tells nothing more, where the run is closed to the reader by then. The log's numbers are
+ * dense and taken under the run's lock, so the reader's own number says exactly what it lacks, whatever was or was not
+ * heard.
  */
 export async function* streamRun(
   { sql, reads }: { readonly sql: Sql; readonly reads: SharedReads<RunNews | undefined> },
@@ -74,7 +77,7 @@ export async function* streamRun(
       for (let hasNews = false; !hasNews;) {
         const { changes, ping, hasEnded } = await attention.next();
         if (hasEnded) return;
-        if (ping !== undefined) yield writePing();
+        if (ping !== undefined) yield writeAlive(stream.everyMs);
         hasNews = changes.length > 0;
         snapshot = changes.at(-1)?.snapshot ?? snapshot;
       }
@@ -90,7 +93,7 @@ function isOutOfStep({ lastSeq }: FoundRun, after: number): boolean {
 
 async function readNews(
   sql: Sql,
-  { workspaceId, runId, after }: Omit<RunStream, "userId">,
+  { workspaceId, runId, after }: Omit<RunStream, "userId" | "everyMs">,
 ): Promise<RunNews | undefined> {
   const run = await readRun(sql, workspaceId, runId);
   if (run === undefined) return undefined;

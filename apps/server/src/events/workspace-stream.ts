@@ -1,6 +1,6 @@
 import type { Sql } from "@countersign/db/connect.ts";
 import type { Attention } from "./attention.ts";
-import { opening, writeAlive, writeEvent, writePing } from "./event-stream.ts";
+import { opening, writeAlive, writeEvent } from "./event-stream.ts";
 import { type Changes, readChanges } from "./read-changes.ts";
 import { isSnapshot } from "./snapshot.ts";
 
@@ -12,6 +12,14 @@ export interface WorkspaceChanges {
   readonly policies: readonly { readonly scope: string; readonly id: string }[];
 }
 
+export interface WorkspaceStream {
+  readonly workspaceId: string;
+  /** The id of the last event that the reader has. */
+  readonly since: string | undefined;
+  /** How often a sign of life comes. */
+  readonly everyMs: number;
+}
+
 /**
  * What changes in a workspace as events. `changes` names runs, tasks and scopes to be looked at again, and its id is the
  * snapshot that saw all of it, so a reader that comes back with it gets exactly what committed since, in whatever order.
@@ -20,23 +28,23 @@ export interface WorkspaceChanges {
  */
 export async function* streamWorkspace(
   sql: Sql,
-  { workspaceId, since }: { readonly workspaceId: string; readonly since: string | undefined },
+  { workspaceId, since, everyMs }: WorkspaceStream,
   attention: Attention,
 ): AsyncGenerator<string, void> {
   try {
     yield opening;
     const snapshot = await attention.listen();
     if (snapshot === undefined) return;
-    if (since === undefined) yield writeEvent({ event: "ready", id: snapshot, data: {} });
+    if (since === undefined) yield writeEvent({ event: "ready", id: snapshot, data: { everyMs } });
     else {
       const missed = isSnapshot(since) ? await readChanges(sql, since, snapshot) : undefined;
-      yield writeChanges(missed, workspaceId, snapshot) ?? writePing(snapshot);
+      yield writeChanges(missed, workspaceId, snapshot) ?? writeAlive(everyMs, snapshot);
     }
     for (;;) {
       const { changes, ping, hasEnded } = await attention.next();
       if (hasEnded) return;
       const texts = changes.flatMap((found) => writeChanges(found, workspaceId, found.snapshot) ?? []);
-      if (ping !== undefined) texts.push(writeAlive(ping));
+      if (ping !== undefined) texts.push(writeAlive(everyMs, ping));
       if (texts.length > 0) yield texts.join("");
     }
   } finally {

@@ -40,7 +40,7 @@ const ofRun = createRoute({
     }),
   },
   responses: {
-    ...eventStream("Events `line`, `status`, `end` and `resync`; see the documentation of streams"),
+    ...eventStream("Events `line`, `status`, `alive`, `end` and `resync`; see the documentation of streams"),
     204: { description: "The run has ended and all its lines were received: there is no reason to come back" },
   },
 });
@@ -69,6 +69,7 @@ export function createEventRoutes({
   events,
 }: Pick<ServerDependencies, "sql" | "log" | "closing"> & { readonly events: Events }) {
   closing.addEventListener("abort", () => void events.close(), { once: true });
+  const { pingMs: everyMs } = events;
   const reads = shareReads<RunNews | undefined>(readsAtOnce);
 
   function attend(c: Context<AppEnv>, runId: string | undefined): Attention {
@@ -107,13 +108,14 @@ export function createEventRoutes({
       await requireOpenRun(sql, { workspaceId, userId }, run);
       if (run.finishedAt !== null && after === run.lastSeq) return c.body(null, 204);
       const attention = attend(c, runId);
-      return stream(c, attention, streamRun({ sql, reads }, { workspaceId, userId, runId, after }, attention));
+      const position = { workspaceId, userId, runId, after, everyMs };
+      return stream(c, attention, streamRun({ sql, reads }, position, attention));
     })
     .openapi(ofWorkspace, (c) => {
       const { workspaceId } = c.get("actor");
       const since = c.req.valid("header")["last-event-id"];
       const attention = attend(c, undefined);
-      return stream(c, attention, streamWorkspace(sql, { workspaceId, since }, attention));
+      return stream(c, attention, streamWorkspace(sql, { workspaceId, since, everyMs }, attention));
     });
 }
 

@@ -45,12 +45,12 @@ export async function readEvents(
     let event = "message";
     let data: string | undefined;
     for (const line of block.split("\n")) {
-      if (line.startsWith(": ping")) pings += 1;
-      else if (line.startsWith("event: ")) event = line.slice(7);
+      if (line.startsWith("event: ")) event = line.slice(7);
       else if (line.startsWith("id: ")) id = line.slice(4);
       else if (line.startsWith("data: ")) data = line.slice(6);
     }
-    if (data !== undefined) events.push({ event, data: JSON.parse(data) as unknown });
+    if (event === "alive") pings += 1;
+    else if (data !== undefined) events.push({ event, data: JSON.parse(data) as unknown });
   }
 
   async function read(): Promise<void> {

@@ -113,7 +113,7 @@ function RolePicker({ user, isSelf, isBusy, onPick }: PickerProps) {
   const [{ of, chosen }, setChosen] = useState({ of: user.role, chosen: user.role });
   if (of !== user.role) setChosen({ of: user.role, chosen: user.role });
   return (
-    <span className="row-acts">
+    <span className="row-acts from-start">
       <select
         aria-label={`${names.role}: ${visibleText(user.name)}`}
         value={chosen}

@@ -33,6 +33,7 @@ export function CallBody({ approval, body }: { readonly approval: Approval; read
       )}
       {body.message !== undefined && <LongText text={body.message} fileName="message.txt" />}
       <Lines label={words.card.details} lines={body.details} />
+      <Lines label={words.card.lookalikes} lines={body.lookalikes} />
       <Lines label={words.card.units} lines={body.units} isCode />
       {body.preview !== undefined && <Diff text={body.preview} />}
       <section>

@@ -16,6 +16,7 @@ export interface CardBody {
   readonly details: readonly string[];
   readonly units: readonly string[];
   readonly remembers: readonly string[] | undefined;
+  readonly lookalikes: readonly string[];
   readonly floorReasons: readonly string[];
   readonly requires: readonly string[];
   readonly message: string | undefined;
@@ -47,6 +48,7 @@ export function readCard(card: unknown): CardBody {
     details: take("details", isTexts) ?? [],
     units: take("units", isTexts) ?? [],
     remembers: take("remembers", isTexts),
+    lookalikes: take("lookalikes", isTexts) ?? [],
     floorReasons: take("floorReasons", isTexts) ?? [],
     requires: take("requires", isTexts) ?? [],
     message: take("message", isText),

@@ -13,10 +13,11 @@ interface Changes {
   readonly policies: readonly { readonly id: string }[];
 }
 
-/** How long a stream may bring nothing before it is not trusted any more: two signs of life and some. */
-const silentMs = 40_000;
+/** How often a server gives a sign of life until it says how often. */
+const usualEveryMs = 15_000;
 
-const lookMs = 5_000;
+/** How many signs of life may be missed before a stream is not trusted any more. */
+const mostMissed = 2.5;
 
 export interface Stream {
   /** Connects, anew where it was: to whatever session the browser has now. */
@@ -30,14 +31,16 @@ export interface Stream {
 export function createStream(tell: (message: StreamMessage) => void): Stream {
   let source: EventSource | undefined;
   let isOnline = false;
-  let heardAt = 0;
-  let watch: ReturnType<typeof setInterval> | undefined;
+  let everyMs = usualEveryMs;
+  let silence: ReturnType<typeof setTimeout> | undefined;
 
   /** A connection on which nothing comes, not even a sign of life, only looks alive: another may bring something. */
-  function look(): void {
-    if (!isOnline || Date.now() - heardAt < silentMs) return;
-    setOnline(false);
-    open();
+  function hear(): void {
+    clearTimeout(silence);
+    silence = setTimeout(() => {
+      setOnline(false);
+      open();
+    }, mostMissed * everyMs);
   }
 
   function setOnline(next: boolean): void {
@@ -52,26 +55,34 @@ export function createStream(tell: (message: StreamMessage) => void): Stream {
     source?.close();
     const mine = new EventSource("/v1/events");
     source = mine;
-    heardAt = Date.now();
-    watch ??= setInterval(look, lookMs);
+    hear();
     mine.addEventListener("open", () => {
-      heardAt = Date.now();
+      if (source !== mine) return;
+      hear();
       setOnline(true);
     });
-    const on = (name: string, hear: (data: string) => void): void =>
+    const on = (name: string, take: (data: unknown) => void): void =>
       mine.addEventListener(name, (event: MessageEvent<string>) => {
-        heardAt = Date.now();
-        hear(event.data);
+        if (source !== mine) return;
+        take(JSON.parse(event.data));
+        hear();
       });
-    on("alive", () => undefined);
-    on("ready", () => tell({ kind: "everything" }));
+    const learn = (data: unknown): void => {
+      everyMs = (data as { readonly everyMs?: number }).everyMs ?? usualEveryMs;
+    };
+    on("alive", learn);
+    on("ready", (data) => {
+      learn(data);
+      tell({ kind: "everything" });
+    });
     on("resync", () => tell({ kind: "everything" }));
     on("changes", (data) => {
-      const { runs, tasks, policies } = JSON.parse(data) as Changes;
+      const { runs, tasks, policies } = data as Changes;
       tell({ kind: "changes", runs, tasks, policies });
     });
     mine.addEventListener("error", () => {
       if (source !== mine) return;
+      hear();
       setOnline(false);
       if (mine.readyState === EventSource.CLOSED) void reopen(mine);
     });
@@ -85,6 +96,7 @@ export function createStream(tell: (message: StreamMessage) => void): Stream {
     );
     if (source !== refused) return;
     if (status === 401) {
+      clearTimeout(silence);
       source = undefined;
       tell({ kind: "signed_out" });
       return;
@@ -97,8 +109,7 @@ export function createStream(tell: (message: StreamMessage) => void): Stream {
   return {
     open,
     close() {
-      clearInterval(watch);
-      watch = undefined;
+      clearTimeout(silence);
       source?.close();
       source = undefined;
       isOnline = false;

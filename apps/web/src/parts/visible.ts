@@ -4,12 +4,20 @@ export interface Piece {
   readonly isMark: boolean;
 }
 
+/** Characters that Unicode counts as seen and that are drawn as nothing: blanks, joiners, spaces of notations. */
+const drawnAsNothing =
+  "\\u2800\\u2D7F\\uFFFC\\u{10A3F}\\u{1107F}\\u{1193E}\\u{11A47}\\u{11A99}\\u{11F42}\\u{13441}\\u{13442}\\u{16FE4}\\u{1D159}\\u{1DA7F}\\u{1DA80}";
+
 /**
  * What a reader would not see, or see elsewhere: control and format characters (escapes, bidirectional marks, tags), other
- * default-ignorable ones, unassigned ones, every space but the plain one, letters that are blank, and the signs that marks are written with.
+ * default-ignorable ones, unassigned ones, every space but the plain one, and the signs that marks are written with.
  */
-const special =
-  /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\u2D7F\uFFFC\u{13441}\u{13442}\u{1D159}⏎⟨]|(?! )\p{Zs}/u;
+const special = new RegExp(
+  `[\\p{C}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}${drawnAsNothing}⏎⟨]|(?! )\\p{Zs}`,
+  "u",
+);
+
+const blank = new RegExp(`^[\\s\\p{C}\\p{Z}\\p{Default_Ignorable_Code_Point}${drawnAsNothing}]*$`, "u");
 
 /** As many plain spaces as push what follows out of sight, or end a line unseen; what only indents a line does neither. */
 const blanks = /(?<=[^ ]) {5,}| {41,}| +$/u;
@@ -35,7 +43,7 @@ export function visibleProse(text: string): readonly Piece[] {
 
 /** True of a text that shows nothing: empty, or of blanks and characters that no reader sees. */
 export function isBlank(text: string): boolean {
-  return /^[\s\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\u2D7F\uFFFC\u{13441}\u{13442}\u{1D159}]*$/u.test(text);
+  return blank.test(text);
 }
 
 /** How many places a text has that no reader would see, or see elsewhere. */

@@ -54,7 +54,6 @@ function BoxOf({ run }: Props) {
     send();
   };
 
-  if (me.data?.role === "viewer") return <p className="steer-not fine">{words.runs.steerNeeds}</p>;
   if (me.data !== undefined && me.data.id !== run.startedBy.id && me.data.role !== "admin") {
     return (
       <p className="steer-not fine">
@@ -62,6 +61,7 @@ function BoxOf({ run }: Props) {
       </p>
     );
   }
+  if (me.data?.role === "viewer") return <p className="steer-not fine">{words.runs.steerNeeds}</p>;
   return (
     <form
       className="steer"

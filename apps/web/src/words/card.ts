@@ -22,6 +22,7 @@ export const cardWords = {
   } as Readonly<Record<string, string>>,
   closed: "Its run has read pages that are closed to you, so what it asks for is not shown.",
   units: "It touches",
+  lookalikes: "These characters look like others",
   details: "What will happen",
   args: "Arguments, all of them",
   asLines: (name: string) => `“${name}” of these, line by line`,
