@@ -86,6 +86,7 @@ test("UI12: a card of an unknown shape shows all of it as JSON and is still deci
     await expectAccessible(page);
     await card.getByText("Add words…").click();
     await card.getByLabel("To the agent").fill("go on");
+    await standing(page, taskId);
     await card.getByRole("button", { name: "Allow once" }).click();
     await card.getByText("Approved by").waitFor();
     expect(await decisionOf(sql, approvalId)).toMatchObject({ status: "approved", feedback: "go on" });

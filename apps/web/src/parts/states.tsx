@@ -40,7 +40,9 @@ export function Closed({
       <p>
         <strong>{title}</strong>
       </p>
-      <p>{error.message}</p>
+      <p>
+        <ExactLine text={error.message} />
+      </p>
       <p className="fine">{hint}</p>
     </div>
   );
