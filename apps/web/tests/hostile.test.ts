@@ -112,11 +112,12 @@ test("UI17: a result of 20 MB is shown as far as it goes, says so, leaves the pa
     model: "scripted",
     toolset: ["box.dump"],
   })}::text::json where definition_id = ${world.definitionId}`;
-  stage.startWorker([big], ({ results }) =>
+  const worker = stage.startWorker([big], ({ results }) =>
     results.length === 0 ? { use: [{ tool: "box.dump", args: {} }] } : { say: "done" },
   );
   const runId = await givenRun(sql, world);
   await soon(async () => (await sql`select status from runs where id = ${runId}`)[0]?.["status"]).toBe("completed");
+  await worker.stop();
   const page = await stage.signIn("viewer");
   const longestTask = await noteLongTasks(page);
   await page.goto(`${stage.url}/runs/${runId}`);

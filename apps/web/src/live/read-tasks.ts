@@ -1,5 +1,6 @@
 import type { InfiniteData, Query, QueryClient } from "@tanstack/react-query";
 import { api, ask, type Task } from "../api.ts";
+import { readAnew } from "./read-anew.ts";
 
 /** So many are read one by one; where there are more, the lists are read whole. */
 const mostSingly = 20;
@@ -18,7 +19,7 @@ type Pages = InfiniteData<Page, string | undefined>;
  */
 export async function readTasks(client: QueryClient, ids: ReadonlySet<string>): Promise<void> {
   const isWhole = ids.size > mostSingly || listsOf(client).some(isBeingRead) || !(await readSingly(client, ids));
-  if (isWhole) await client.invalidateQueries({ queryKey: ["tasks"] });
+  if (isWhole) await readAnew(client, { queryKey: ["tasks"] });
 }
 
 async function readSingly(client: QueryClient, ids: ReadonlySet<string>): Promise<boolean> {

@@ -1,4 +1,5 @@
 import type { QueryClient } from "@tanstack/react-query";
+import { readAnew } from "./read-anew.ts";
 import { readTasks } from "./read-tasks.ts";
 import type { StreamMessage } from "./stream.ts";
 
@@ -33,14 +34,14 @@ export function createRefresher(client: QueryClient): (news: News) => void {
   }
 
   async function read(noun: string, ids: ReadonlySet<string>): Promise<void> {
-    await client.invalidateQueries({
+    await readAnew(client, {
       predicate: ({ queryKey: [first, id] }) => first === noun && (typeof id !== "string" || ids.has(id)),
     });
   }
 
   return (news) => {
     // A switch or a rule changes how every run under it reads, and touches none of their rows.
-    if (news.kind === "everything" || news.policies.length > 0) return void client.invalidateQueries();
+    if (news.kind === "everything" || news.policies.length > 0) return void readAnew(client);
     ask("runs", news.runs);
     ask(
       "tasks",
