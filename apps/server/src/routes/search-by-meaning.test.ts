@@ -10,7 +10,8 @@ import { givenPeople, send, startTestServer } from "../testing/harness.ts";
 const { sql, url } = await vectorDatabase();
 const endpoint = await startEmbeddingEndpoint();
 const embedder = createEmbedder({ url: endpoint.url, model: "words" });
-const server = await startTestServer(url, { questions: createQuestions(embedder, { timeoutMs: 15_000, restMs: 0 }) });
+const questions = createQuestions(embedder, { timeoutMs: 15_000, restMs: 0 });
+const server = await startTestServer(url, { questions, connections: 1 });
 afterAll(() => server.stop());
 
 test("GET /v1/search finds by meaning, shows what, and says why where it could not", async () => {

@@ -57,9 +57,15 @@ export async function startTestServer(
     sealingKey?: () => Promise<BrokerPublicKey>;
     tools?: readonly Tool[];
     questions?: Questions;
+    /** As many as there may be unless stated. */
+    connections?: number;
   } = {},
 ): Promise<TestServer> {
-  const sql = connect(databaseUrl, { applicationName: "test server" });
+  const { connections } = options;
+  const sql = connect(databaseUrl, {
+    applicationName: "test server",
+    ...(connections === undefined ? {} : { max: connections }),
+  });
   const stragglers = connect(databaseUrl, { max: 3, applicationName: "test server, waiting" });
   const closing = new AbortController();
   let rung = 0;

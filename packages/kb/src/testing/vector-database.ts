@@ -8,15 +8,15 @@ import { afterAll } from "vitest";
 
 /**
  * A fresh database for this test file alone, migrated, with the real pgvector, or surely without it: a PostgreSQL within
- * this process, since of the server of the other tests neither is known. Every statement of every connection waits for its
- * turn.
+ * this process, since of the server of the other tests neither is known. It has one session, in which the messages of
+ * several connections get between each other, so a file's statements go over one.
  */
 export async function vectorDatabase({ hasVectors = true } = {}): Promise<{ url: string; sql: Sql }> {
   const engine = await PGlite.create({ extensions: { pg_trgm, ...(hasVectors ? { vector } : {}) } });
   const server = new PGLiteSocketServer({ db: engine, port: 0, host: "127.0.0.1", maxConnections: 20 });
   await server.start();
   const url = `postgres://postgres:postgres@${server.getServerConn()}/postgres`;
-  const sql = connect(url, { max: 2, applicationName: "countersign tests" });
+  const sql = connect(url, { max: 1, applicationName: "countersign tests" });
   await migrate(sql);
   afterAll(async () => {
     await sql.end({ timeout: 5 });
