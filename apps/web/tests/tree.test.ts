@@ -179,7 +179,8 @@ test("of a run of more steps than are read at once the latest are there with wha
   const entries = page.locator(".tree > .entry");
   await standing(page, taskId);
   expect(await entries.count()).toBe(1_000);
-  expect(parts).toHaveLength(1);
+  // The one part; read once more where the stream began while it was being read.
+  expect(new Set(parts).size).toBe(1);
   await page.getByRole("button", { name: "Show what came before" }).click();
   await soon(() => entries.count()).toBe(2_000);
   await page.getByRole("button", { name: "Show what came before" }).click();
