@@ -1,4 +1,3 @@
-import { z } from "@hono/zod-openapi";
 import { storableLine } from "./shapes/common.ts";
 
 /** Letters of other scripts beside the Latin ones that look the same. */
@@ -51,5 +50,4 @@ export const personName = storableLine(100)
     (name) => !/[\p{C}\p{Default_Ignorable_Code_Point}\ufffc\ufffd\u2800]/u.test(name) && /[\p{L}\p{N}]/u.test(name),
     "expected letters, digits and signs that can be seen",
   )
-  .transform((name) => name.normalize("NFC"))
-  .pipe(z.string());
+  .transform((name) => name.normalize("NFC"));

@@ -41,6 +41,29 @@ async function givenAgent() {
   return { me, use, person };
 }
 
+/** What a person is shown of the removal of a node, and what it comes to once they agreed. */
+async function agreeToRemove(me: Caller, node: string) {
+  const signal = new AbortController().signal;
+  const shown = nothingShown();
+  const read = <T>(body: Parameters<typeof transaction<T>>[1]) => transaction(sql, body, { isReadOnly: true });
+  const context = { ...me, callId: randomUUID(), signal, shown };
+  const proposed = await kbRemove.propose?.({ node } as never, { ...context, read });
+  const preconditions = proposed?.kind === "proposed" ? proposed.preconditions : [];
+  if (kbRemove.effect !== "transactional") throw new Error("it writes our own database");
+  const execute = kbRemove.execute.bind(kbRemove);
+  const remove = () => {
+    const agreed = {
+      ...context,
+      callId: randomUUID(),
+      idempotencyKey: "x",
+      selectedOptionId: undefined,
+      preconditions,
+    };
+    return transaction(sql, (tx) => execute({ node } as never, { ...agreed, tx }));
+  };
+  return { proposed, remove };
+}
+
 /** The page as a result shows it, without its head. */
 function okfOf({ content }: ToolResult): string {
   return content.slice(content.indexOf("\n\n") + 2);
@@ -239,24 +262,10 @@ describe("a node", () => {
     const [a = ""] = [...(await use(kbRead, { page: "P" })).content.matchAll(/<!--([0-9a-f-]{36})-->/g)].map(
       ([, id]) => id ?? "",
     );
-    const signal = new AbortController().signal;
-    const shown = nothingShown();
-    const read = <T>(body: Parameters<typeof transaction<T>>[1]) => transaction(sql, body, { isReadOnly: true });
-    const proposed = await kbRemove.propose?.({ node: a } as never, {
-      ...me,
-      callId: randomUUID(),
-      signal,
-      shown,
-      read,
-    });
+    const { proposed, remove } = await agreeToRemove(me, a);
     expect(proposed).toMatchObject({ kind: "proposed", preview: expect.stringContaining("-- a\n-  - b") });
-    const preconditions = proposed?.kind === "proposed" ? proposed.preconditions : [];
     await person("P", "- a\n  - b, changed\n- c\n");
-    if (kbRemove.effect !== "transactional") throw new Error("it writes our own database");
-    const context = { ...me, callId: randomUUID(), idempotencyKey: "x", selectedOptionId: undefined, signal, shown };
-    const execute = kbRemove.execute.bind(kbRemove);
-    const changed = await transaction(sql, (tx) => execute({ node: a } as never, { ...context, preconditions, tx }));
-    expect(changed.kind).toBe("changed");
+    expect((await remove()).kind).toBe("changed");
     expect((await use(kbRemove, { node: a })).content).toContain("Removed 2 nodes");
   });
 
@@ -267,26 +276,12 @@ describe("a node", () => {
     const [a = ""] = [...(await use(kbRead, { page: "P" })).content.matchAll(/<!--([0-9a-f-]{36})-->/g)].map(
       ([, id]) => id ?? "",
     );
-    const signal = new AbortController().signal;
-    const shown = nothingShown();
-    const read = <T>(body: Parameters<typeof transaction<T>>[1]) => transaction(sql, body, { isReadOnly: true });
-    const proposed = await kbRemove.propose?.({ node: a } as never, {
-      ...me,
-      callId: randomUUID(),
-      signal,
-      shown,
-      read,
-    });
-    const preconditions = proposed?.kind === "proposed" ? proposed.preconditions : [];
+    const { remove } = await agreeToRemove(me, a);
     await sql`delete from nodes where id = ${a}`;
     await sql`
       update nodes set id = ${a}
        where page_id in (select id from pages where title = 'Q' and workspace_id = ${me.workspaceId})`;
-    if (kbRemove.effect !== "transactional") throw new Error("it writes our own database");
-    const context = { ...me, callId: randomUUID(), idempotencyKey: "x", selectedOptionId: undefined, signal, shown };
-    const execute = kbRemove.execute.bind(kbRemove);
-    const changed = await transaction(sql, (tx) => execute({ node: a } as never, { ...context, preconditions, tx }));
-    expect(changed.kind).toBe("changed");
+    expect((await remove()).kind).toBe("changed");
   });
 });
 
