@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from "vitest";
-import { checkServer } from "./boot-check.ts";
+import { checkServer, checkTables } from "./boot-check.ts";
 import { connect, type Sql } from "./connect.ts";
+import { migrate } from "./migrate.ts";
 import { testDatabase } from "./testing/test-database.ts";
 
 const { sql, url } = await testDatabase();
@@ -70,4 +71,22 @@ test("a user who may not create tables is refused, with the grant that is missin
   const attempt = checkServer(outside);
   await expect(attempt).rejects.toMatchObject({ code: "no_create_right" });
   await expect(attempt).rejects.toThrow(`grant create, usage on schema "public" to "${role}"`);
+});
+
+test("a database without our tables is refused, and so is one that an older program has migrated", async () => {
+  await checkTables(sql);
+  const name = `${new URL(url).pathname.slice(1)}_older`;
+  databases.push(name);
+  await sql`create database ${sql(name)} template template0 encoding 'UTF8' locale 'C.UTF-8'`;
+  const older = at((address) => (address.pathname = `/${name}`));
+  await expect(checkTables(older)).rejects.toMatchObject({ code: "no_tables" });
+  await migrate(older);
+  await checkTables(older);
+  const [last] = await older<[{ name: string }]>`
+    delete from migrations where name = (select max(name) from migrations) returning name`;
+  await older`delete from functions where name like '%claim-runs.sql'`;
+  await expect(checkTables(older)).rejects.toMatchObject({ code: "older_tables" });
+  await expect(checkTables(older)).rejects.toThrow(`it has not got ${last.name} and 1 more. Run ./countersign migrate`);
+  await older`insert into migrations (name, sha256) values ('9999_newer.sql', 'of a newer program')`;
+  await checkTables(older);
 });

@@ -1,4 +1,5 @@
 import type { Sql } from "./connect.ts";
+import { findMissing } from "./migrate.ts";
 
 export type BootRefusalCode =
   | "unreachable"
@@ -7,7 +8,8 @@ export type BootRefusalCode =
   | "wrong_encoding"
   | "no_case_folding"
   | "no_create_right"
-  | "no_tables";
+  | "no_tables"
+  | "older_tables";
 
 /** This server cannot carry the program; the message says what was found and what to do. It never holds a password. */
 export class BootRefusal extends Error {
@@ -67,20 +69,22 @@ export async function checkServer(sql: Sql, { minimumVersion = 15 } = {}): Promi
   }
 }
 
-/** When the promise resolves, `migrate` has been at this database. Throws BootRefusal otherwise. Reads only. */
+/** When the promise resolves, the database has every table and SQL function of this program. Throws BootRefusal otherwise. Reads only. */
 export async function checkTables(sql: Sql): Promise<void> {
-  if (await hasTables(sql)) return;
+  const missing = await findMissing(sql);
+  if (missing === undefined) {
+    throw new BootRefusal(
+      "no_tables",
+      `The database at ${describeAddress(sql)} has no tables of ours. Run ./countersign migrate with the same DATABASE_URL, then start again; or point DATABASE_URL at the database that has them.`,
+    );
+  }
+  const [first] = missing;
+  if (first === undefined) return;
+  const others = missing.length === 1 ? "" : ` and ${missing.length - 1} more`;
   throw new BootRefusal(
-    "no_tables",
-    `The database at ${describeAddress(sql)} has no tables of ours. Run ./countersign migrate with the same DATABASE_URL, then start again; or point DATABASE_URL at the database that has them.`,
+    "older_tables",
+    `The database at ${describeAddress(sql)} belongs to an older program: it has not got ${first}${others}. Run ./countersign migrate with the same DATABASE_URL, then start again.`,
   );
-}
-
-/** True where `migrate` has been at this database. */
-export async function hasTables(sql: Sql): Promise<boolean> {
-  const [row] = await sql<{ are_there: boolean }[]>`
-    select to_regclass('workspaces') is not null and to_regclass('secrets') is not null as are_there`;
-  return row?.are_there === true;
 }
 
 async function readFacts(sql: Sql, where: string): Promise<Facts> {

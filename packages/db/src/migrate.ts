@@ -31,6 +31,7 @@ export class MigrationRefusal extends Error {
 type SqlFile = { name: string; text: string; sha256: string };
 
 const repositoryRoot = join(import.meta.dirname, "../../..");
+const engineDirs = ["packages/engine/src/sql", "packages/engine/src/commits"];
 const advisoryLock = 7_226_193_104; // Any number, the same in every version of the program.
 
 /**
@@ -40,11 +41,7 @@ const advisoryLock = 7_226_193_104; // Any number, the same in every version of 
  * Throws MigrationRefusal, and then nothing has changed. Needs a direct connection or a pooler's, nothing session-wide.
  */
 export async function migrate(sql: Sql, options: MigrateOptions = {}): Promise<MigrateResult> {
-  const rootDir = options.rootDir ?? repositoryRoot;
-  const migrations = readMigrations(options.migrationsDir ?? join(rootDir, "migrations"));
-  const engineDir = join(rootDir, "packages/engine/src");
-  const functionDirs = options.functionDirs ?? [join(engineDir, "sql"), join(engineDir, "commits")];
-  const functions = functionDirs.flatMap((dir) => readSqlFiles(dir, rootDir));
+  const { migrations, functions } = readProgram(options);
 
   return transaction(sql, async (tx) => {
     await tx`select pg_advisory_xact_lock(${advisoryLock})`;
@@ -61,6 +58,32 @@ export async function migrate(sql: Sql, options: MigrateOptions = {}): Promise<M
     const replaced = isNewerThanProgram ? [] : await replaceFunctions(tx, functions);
     return { applied: pending.map((file) => file.name), functions: replaced.map((file) => file.name) };
   });
+}
+
+/**
+ * The names of this program's migrations, then of its SQL functions, that the database has not got; `undefined` where
+ * `migrate` was never at it. Empty for a database that a newer program has migrated. Reads only.
+ */
+export async function findMissing(sql: Sql, options: MigrateOptions = {}): Promise<string[] | undefined> {
+  const [has] = await sql<[{ tables: boolean }]>`
+    select to_regclass('workspaces') is not null and to_regclass('functions') is not null as tables`;
+  if (!has.tables) return undefined;
+  const { migrations, functions } = readProgram(options);
+  const applied = await sql<{ name: string }[]>`select name from migrations`;
+  const lastOfProgram = migrations.at(-1)?.name ?? "";
+  if (applied.some(({ name }) => name > lastOfProgram)) return [];
+  const created = await sql<{ name: string }[]>`select name from functions`;
+  const names = new Set([...applied, ...created].map(({ name }) => name));
+  return [...migrations, ...functions].flatMap(({ name }) => (names.has(name) ? [] : [name]));
+}
+
+function readProgram(options: MigrateOptions): { migrations: SqlFile[]; functions: SqlFile[] } {
+  const rootDir = options.rootDir ?? repositoryRoot;
+  const functionDirs = options.functionDirs ?? engineDirs.map((dir) => join(rootDir, dir));
+  return {
+    migrations: readMigrations(options.migrationsDir ?? join(rootDir, "migrations")),
+    functions: functionDirs.flatMap((dir) => readSqlFiles(dir, rootDir)),
+  };
 }
 
 function compareMigrations(files: readonly SqlFile[], known: readonly { name: string; sha256: string }[]) {

@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { bootCheckKeys } from "@countersign/broker/boot-check-keys.ts";
 import { holdsSecrets } from "@countersign/broker/become-clean.ts";
 import { loadKeyring, privateKeyFile } from "@countersign/broker/keyring.ts";
-import { checkServer, hasTables } from "@countersign/db/boot-check.ts";
+import { checkServer } from "@countersign/db/boot-check.ts";
 import type { Sql } from "@countersign/db/connect.ts";
+import { findMissing } from "@countersign/db/migrate.ts";
 import { ask } from "../client.ts";
 import type { CliConfig } from "../config.ts";
 import { CliError } from "../exit.ts";
@@ -63,14 +64,15 @@ async function checkDatabase(config: CliConfig): Promise<Finding[]> {
   try {
     return await withLocalDatabase(config, async (sql) => {
       await checkServer(sql);
-      const isMigrated = await hasTables(sql);
+      const missing = await findMissing(sql);
+      const isMigrated = missing?.length === 0;
       return [
         isMigrated
           ? { about: "database", state: "ok", found: "it answers, and has the tables" }
           : {
               about: "database",
               state: "bad",
-              found: "it answers, and has no tables of ours",
+              found: `it answers, and has ${missing === undefined ? "no tables of ours" : `not got ${missing.join(", ")}`}`,
               advice: "Run ./countersign migrate.",
             },
         await checkListening(sql),
