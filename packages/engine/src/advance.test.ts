@@ -155,6 +155,28 @@ describe("where the definition stops at a denial,", () => {
     expect(cards).toEqual([{ status: "done" }, { status: "canceled" }]);
   });
 
+  test("a sibling that was approved beside the denial, before anybody came, is never begun", async () => {
+    const world = await makeWorld(sql, stopping);
+    let sent = 0;
+    const sending = sendingTool("send", () => done(`sent ${(sent += 1)}`));
+    const engine = makeEngine(sql, [sending], ({ turn }) =>
+      turn === 0 ? { use: ["a", "b"].map((to) => ({ tool: "send", args: { to } })) } : { say: "never" },
+    );
+    const runId = await givenRun(sql, world);
+    expect(await driveRun(engine, runId)).toBe("parked");
+    const [first, second] = await sql<{ id: string }[]>`
+      select a.id from approvals a join tool_calls c on c.id = a.call_id where a.run_id = ${runId} order by c.position`;
+    await decidePending(sql, world, runId, "approve", { approvalId: first?.id ?? "" });
+    await decidePending(sql, world, runId, "deny", { approvalId: second?.id ?? "" });
+    expect(await driveRun(engine, runId)).toBe("ended");
+    expect(await outcomeOf(sql, runId)).toBe("failed: blocked_by_approval");
+    expect(await callsOf(sql, runId)).toMatchObject([
+      { status: "canceled", code: "sibling_failed" },
+      { status: "denied", code: "user_denied" },
+    ]);
+    expect(sent).toBe(0);
+  });
+
   test("a sibling that is under way when the denial comes is let to its end and recorded", async () => {
     const world = await makeWorld(sql, stopping);
     const middle = stopPoint<ToolResult>();

@@ -80,6 +80,15 @@ test("AZ38: a canceled run is fenced, held by nobody, and everything open under 
   expect(audit).toEqual([{ actor: `user:${world.operator}`, action: "run.canceled", subject: "not needed" }]);
 });
 
+test("what nobody knows stays so where the run is canceled after a person said to run it again", async () => {
+  const world = await makeWorld(sql);
+  const given = await givenUnknownCall(sql, world);
+  await commitWithin(sql, decideApproval, aDecision(world, given, { answer: "retry" }));
+  expect(await callRow(sql, given.callId)).toMatchObject({ status: "requested" });
+  await commitWithin(sql, cancelRun, aCancel(world, given.runId));
+  expect(await callRow(sql, given.callId)).toMatchObject({ status: "unknown", result_code: "unknown", waits_on: null });
+});
+
 test("a call that claimed an effect is unknown after a cancel, without a card; a read is canceled", async () => {
   const world = await makeWorld(sql);
   for (const [effect, status] of [

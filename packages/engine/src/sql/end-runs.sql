@@ -34,7 +34,7 @@ begin
          result_code = case when k.may_have_happened then 'unknown' else p_code end
     from unnest(p_ids, p_reasons) n (run, reason)
    cross join lateral (
-         select t.id, t.status = 'unknown' or (t.status = 'executing' and t.has_effect_claim) as may_have_happened
+         select t.id, t.status = 'unknown' or t.has_effect_claim as may_have_happened
            from tool_calls t
           where t.run_id = n.run and (t.status in ('requested', 'waiting', 'executing') or t.waits_on is not null)) k
    where c.id = k.id;
