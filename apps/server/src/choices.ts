@@ -1,7 +1,7 @@
 import { createDefinitions } from "@countersign/engine/definition.ts";
 import type { DecideApproval } from "@countersign/engine/commits/decide-approval.ts";
 import { storableJson } from "@countersign/engine/exact-text.ts";
-import { policyOf } from "@countersign/engine/policy.ts";
+import { policyOf, timeOf } from "@countersign/engine/policy.ts";
 import { readSnapshot } from "@countersign/engine/run-snapshot.ts";
 import { checkArguments } from "@countersign/gate/arguments.ts";
 import { hashArguments } from "@countersign/gate/canonical.ts";
@@ -76,7 +76,7 @@ export async function chooseEdited(
     source: "person" as const,
     ...(registered === undefined ? {} : { definitionHash: registered.definitionHash }),
   };
-  const verdict = decide(call, policyOf(snapshot, definition), new Date());
+  const verdict = decide(call, policyOf(snapshot, definition), timeOf(snapshot));
   if (codeOfVerdict(verdict) !== undefined)
     throw new Problem(
       "edited_refused",

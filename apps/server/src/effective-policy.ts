@@ -1,7 +1,7 @@
 import type { Queryable } from "@countersign/db/connect.ts";
 import { appScope } from "@countersign/engine/commits/kill-scope.ts";
 import { grantsOf } from "@countersign/engine/definition.ts";
-import { type PolicyFacts, policyOf } from "@countersign/engine/policy.ts";
+import { type PolicyFacts, policyOf, timeOf } from "@countersign/engine/policy.ts";
 import { readPolicyFacts, readPolicyFactsOfScope } from "@countersign/engine/read-policy-facts.ts";
 import { readPolicy } from "@countersign/engine/stored-policy.ts";
 import type { Tools } from "@countersign/engine/tools.ts";
@@ -13,22 +13,29 @@ import type { PolicyScope } from "./policy-scope.ts";
 import { Problem } from "./problem.ts";
 import type { EffectivePolicy, Layer } from "./shapes/rules.ts";
 
+/** A policy, and the time of the database at which it is to be asked. */
+export interface PolicyNow {
+  readonly policy: Policy;
+  readonly now: Date;
+}
+
 /** The policy that calls in a scope are judged under now. For a workspace or the app: of a definition that says nothing and offers every tool. */
-export async function readEffectivePolicy(sql: Queryable, scope: PolicyScope, tools: Tools): Promise<Policy> {
+export async function readEffectivePolicy(sql: Queryable, scope: PolicyScope, tools: Tools): Promise<PolicyNow> {
   // The app has no workspace: for its own id there is nothing but its layer.
   const { workspaceId = appScope.scopeId, definition, definitionId } = scope;
   if (scope.scope === "run") {
     const facts = await readPolicyFacts(sql, workspaceId, scope.scopeId);
     if (facts === undefined || definition === undefined) throw unreadable(scope);
-    return policyOf(facts, definition);
+    return { policy: policyOf(facts, definition), now: timeOf(facts) };
   }
   if (scope.scope === "definition") {
     if (definition === undefined) throw unreadable(scope);
     const grants = grantsOf(definition, tools);
-    return policyOf(await readPolicyFactsOfScope(sql, workspaceId, definitionId, grants), definition);
+    const facts = await readPolicyFactsOfScope(sql, workspaceId, definitionId, grants);
+    return { policy: policyOf(facts, definition), now: timeOf(facts) };
   }
   const facts = await readPolicyFactsOfScope(sql, workspaceId, undefined, capabilitiesOf(tools));
-  return policyOfWorkspace(facts, tools);
+  return { policy: policyOfWorkspace(facts, tools), now: timeOf(facts) };
 }
 
 function policyOfWorkspace(facts: PolicyFacts, tools: Tools): Policy {
@@ -53,8 +60,12 @@ function capabilitiesOf(tools: Tools): string[] {
 }
 
 /** What a scope comes to for each of its tools, and the layer that says so. */
-export function showEffective(scope: PolicyScope, layer: Layer, policy: Policy, tools: Tools): EffectivePolicy {
-  const now = new Date();
+export function showEffective(
+  scope: PolicyScope,
+  layer: Layer,
+  { policy, now }: PolicyNow,
+  tools: Tools,
+): EffectivePolicy {
   const [dial] = effectiveDials(policy, now);
   const names = scope.definition?.toolset ?? [...tools.keys()].toSorted();
   const killed = (kind: "tool" | "server", name: string | undefined) =>
@@ -91,12 +102,17 @@ export function showEffective(scope: PolicyScope, layer: Layer, policy: Policy, 
 }
 
 /** The mode that a target would have in a scope that said nothing of it: what the scope says of wider targets, and the layers further out. */
-export function inheritedMode(policy: Policy, layer: LayerName, target: RuleTarget, tools: Tools): Mode | undefined {
+export function inheritedMode(
+  { policy, now }: PolicyNow,
+  layer: LayerName,
+  target: RuleTarget,
+  tools: Tools,
+): Mode | undefined {
   const said = policy.layers[layer];
   const rules = (said?.rules ?? []).filter((rule) => rule.remembered === true || !isTarget(rule.target, target));
   const without = { ...policy, layers: { ...policy.layers, [layer]: { ...said, rules } } };
   const tool = factsOf(target, tools);
-  return tool && effectiveMode(tool, without, new Date())?.value;
+  return tool && effectiveMode(tool, without, now)?.value;
 }
 
 /** What the gate would read of a tool of which only this is known. */

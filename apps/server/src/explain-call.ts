@@ -1,6 +1,6 @@
 import type { Queryable } from "@countersign/db/connect.ts";
 import { proposedCall } from "@countersign/engine/judge-call.ts";
-import { policyOf } from "@countersign/engine/policy.ts";
+import { policyOf, timeOf } from "@countersign/engine/policy.ts";
 import { type RecordedCall, readSnapshot } from "@countersign/engine/run-snapshot.ts";
 import type { Tools } from "@countersign/engine/tools.ts";
 import { explain } from "@countersign/gate/explain.ts";
@@ -38,8 +38,8 @@ export async function explainCall(
     argsText: args,
     ...(registered === undefined ? {} : { definitionHash: registered.definitionHash }),
   };
-  const policy = await readEffectivePolicy(sql, scope, tools);
-  return { ...shown(call, policy), callId: null, recorded: null };
+  const { policy, now } = await readEffectivePolicy(sql, scope, tools);
+  return { ...shown(call, policy, now), callId: null, recorded: null };
 }
 
 interface ExplainedRow {
@@ -72,7 +72,11 @@ async function explainRecorded(sql: Queryable, actor: Actor, callId: string, too
     );
   }
   return {
-    ...shown(proposedCall(call, tools.get(call.tool)), asBefore(call, policyOf(snapshot, definition))),
+    ...shown(
+      proposedCall(call, tools.get(call.tool)),
+      asBefore(call, policyOf(snapshot, definition)),
+      timeOf(snapshot),
+    ),
     callId,
     recorded: {
       verdict: row.verdict as Explained["now"]["verdict"],
@@ -88,8 +92,8 @@ function asBefore(call: RecordedCall, policy: Policy): Policy {
   return { ...policy, denials: policy.denials.filter(({ approvalId }) => approvalId !== call.approval?.id) };
 }
 
-function shown(call: ProposedCall, policy: Policy): Omit<Explained, "callId" | "recorded"> {
-  const { verdict, rows } = explain(call, policy, new Date());
+function shown(call: ProposedCall, policy: Policy, now: Date): Omit<Explained, "callId" | "recorded"> {
+  const { verdict, rows } = explain(call, policy, now);
   return {
     tool: call.name,
     now: { verdict: verdict.verdict, row: verdict.row, reason: verdict.reason, policyVersions: policy.versions },

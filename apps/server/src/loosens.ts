@@ -28,17 +28,13 @@ export function loosens(
 
 function isAsTight(after: Change["rule"], before: WrittenRule | undefined): boolean {
   if (after === undefined || !tightening.includes(after.mode)) return false;
-  if (before === undefined || before.mode === "allow" || isOver(before)) return true;
+  if (before === undefined || before.mode === "allow" || before.isOver) return true;
   return (
     tightening.indexOf(after.mode) >= tightening.indexOf(before.mode) &&
     lastsAsLong(after.expiresAt, before.expiresAt) &&
     (after.entries === undefined ||
       (before.mode !== "allowlist" && before.entries !== undefined && holdsAll(after.entries, before.entries)))
   );
-}
-
-function isOver({ expiresAt }: WrittenRule): boolean {
-  return expiresAt !== undefined && expiresAt.getTime() <= Date.now();
 }
 
 function lastsAsLong(after: Date | undefined, before: Date | undefined): boolean {

@@ -25,8 +25,8 @@ export async function findOutdone(
   const hasDefinition = scope.scope === "run" || scope.scope === "definition";
   if (changes.every(({ rule }) => rule === undefined) || (hasDefinition && scope.definition === undefined))
     return new Map();
-  const policy = withChanges(await readEffectivePolicy(sql, scope, tools), scope.scope, changes);
-  const now = new Date();
+  const { policy: stored, now } = await readEffectivePolicy(sql, scope, tools);
+  const policy = withChanges(stored, scope.scope, changes);
   return new Map(
     changes.flatMap((change) => {
       const outdone = outdoneOf(change, policy, tools, now);

@@ -1,6 +1,6 @@
 import type { Queryable } from "@countersign/db/connect.ts";
 import { definitionSpec } from "@countersign/engine/definition.ts";
-import { declaredBy, policyOf } from "@countersign/engine/policy.ts";
+import { declaredBy, policyOf, timeOf } from "@countersign/engine/policy.ts";
 import { readPolicyFactsOfRuns } from "@countersign/engine/read-policy-facts.ts";
 import type { Tools } from "@countersign/engine/tools.ts";
 import type { LayerPolicy } from "@countersign/gate/rule.ts";
@@ -70,7 +70,6 @@ export async function readRecordedCalls(
   );
   const some = rows.slice(0, mostCalls).filter(({ isClosed }) => !isClosed);
   const policies = await readPolicies(sql, workspaceId, some);
-  const judgedAt = new Date();
   const calls = some.flatMap(({ id, runId, tool, args, decision }): RecordedCall[] => {
     const of = policies.get(runId);
     const registered = tools.get(tool);
@@ -81,7 +80,7 @@ export async function readRecordedCalls(
       argsText: args,
       ...(registered === undefined ? {} : { definitionHash: registered.definitionHash }),
     };
-    return [{ id, runId, call, judgedAt, decision: decision ?? undefined, ...of }];
+    return [{ id, runId, call, decision: decision ?? undefined, ...of }];
   });
   return { calls, isTruncated: rows.length > mostCalls, since };
 }
@@ -91,7 +90,7 @@ async function readPolicies(
   sql: Queryable,
   workspaceId: string,
   calls: readonly CallRow[],
-): Promise<ReadonlyMap<string, { readonly policy: Policy; readonly declared: LayerPolicy }>> {
+): Promise<ReadonlyMap<string, { readonly policy: Policy; readonly declared: LayerPolicy; readonly judgedAt: Date }>> {
   const runs = new Map(calls.map((call) => [call.runId, call]));
   const facts = await readPolicyFactsOfRuns(sql, workspaceId, [...runs.keys()]);
   const versions = await sql.unsafe<{ definitionId: string; version: number; spec: unknown }[]>(
@@ -105,13 +104,13 @@ async function readPolicies(
   const specs = new Map(
     versions.map(({ definitionId, version, spec }) => [`${definitionId}@${version}`, definitionSpec.safeParse(spec)]),
   );
-  const policies = new Map<string, { policy: Policy; declared: LayerPolicy }>();
+  const policies = new Map<string, { policy: Policy; declared: LayerPolicy; judgedAt: Date }>();
   for (const [runId, { definitionId, version }] of runs) {
     const of = facts.get(runId);
     const spec = specs.get(`${definitionId}@${version}`);
     if (of === undefined || spec?.success !== true) continue;
     const policy = policyOf({ ...of, killed: null, denials: [] }, spec.data);
-    policies.set(runId, { policy, declared: declaredBy(spec.data) });
+    policies.set(runId, { policy, declared: declaredBy(spec.data), judgedAt: timeOf(of) });
   }
   return policies;
 }

@@ -39,8 +39,8 @@ export async function advance(engine: Engine, held: HeldRun): Promise<Step> {
 }
 
 /** The record with the time worked since it was read, which the limits count too. */
-function atPresent({ snapshot, readAt }: HeldRun): RunSnapshot {
-  return { ...snapshot, workedMs: snapshot.workedMs + performance.now() - readAt };
+function atPresent({ snapshot }: HeldRun): RunSnapshot {
+  return { ...snapshot, workedMs: snapshot.workedMs + performance.now() - snapshot.readAt };
 }
 
 function start(engine: Engine, held: HeldRun, call: RecordedCall): void {
@@ -80,7 +80,6 @@ async function look(engine: Engine, held: HeldRun): Promise<void> {
   held.news = Promise.withResolvers();
   const { snapshot } = held;
   held.snapshot = await insist(held.abort.signal, () => readAgain(engine.sql, snapshot));
-  held.readAt = performance.now();
 }
 
 async function turn(engine: Engine, held: HeldRun): Promise<Step> {

@@ -9,7 +9,7 @@ import { displayText, parseExact, stringifyExact } from "./exact-text.ts";
 import { insist } from "./insist.ts";
 import { judgeCall } from "./judge-call.ts";
 import type { ModelReply } from "./model.ts";
-import { policyOf } from "./policy.ts";
+import { policyOf, timeOf } from "./policy.ts";
 import type { RecordedCall, StoredClassification } from "./run-snapshot.ts";
 import type { RegisteredTool } from "./tools.ts";
 
@@ -62,7 +62,7 @@ export async function classifyCall(
 
   const classified: StoredClassification = { level: answer.level, argsHash, promptVersion, model };
   const judged = withClassification(call, classified);
-  const verdict = judgeCall(judged, registered, policyOf(held.snapshot, definition), new Date());
+  const verdict = judgeCall(judged, registered, policyOf(held.snapshot, definition), timeOf(held.snapshot));
   const { usage } = answer;
   const outcome = await insist(abort.signal, () =>
     engine.commit(classifyCallCommit, {

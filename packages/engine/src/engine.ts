@@ -64,8 +64,6 @@ export interface HeldRun {
   readonly conversation: KeptConversation;
   /** Grows whenever a call of the run may have acquired something. */
   acquisitions: number;
-  /** When the snapshot was read, in `performance.now()` of this process. */
-  readAt: number;
   /** The calls under way here, each resolving with what came of it. */
   readonly inFlight: Map<string, Promise<CallReport>>;
   /** Aborted when the run must not be worked on any more: its lease is lost, its scope killed, or time is up. */
@@ -87,7 +85,6 @@ export function takeInHand(snapshot: RunSnapshot, definition: Definition): HeldR
     snapshot,
     conversation: createKeptConversation(),
     acquisitions: 0,
-    readAt: performance.now(),
     inFlight: new Map(),
     abort: new AbortController(),
     isLeaving: false,

@@ -1,7 +1,7 @@
 import { codeOfVerdict } from "@countersign/gate/result-codes.ts";
 import type { CallReport, Engine, HeldRun } from "./engine.ts";
 import { judgeCall } from "./judge-call.ts";
-import { policyOf } from "./policy.ts";
+import { policyOf, timeOf } from "./policy.ts";
 import { type Proposal, proposeCall } from "./propose-call.ts";
 import type { RecordedCall } from "./run-snapshot.ts";
 import { hasEarlierAttempt } from "./run-tool.ts";
@@ -29,7 +29,7 @@ export async function lookAhead(
   const isBegun = call.status === "executing" && call.epoch === held.hold.epoch;
   const asksOutside = "verify" in tool && tool.verify !== undefined && hasEarlierAttempt(held, call);
   if (tool.propose === undefined || isBegun || asksOutside) return { kind: "looked", proposal: undefined };
-  const verdict = judgeCall(call, registered, policyOf(held.snapshot, held.definition), new Date());
+  const verdict = judgeCall(call, registered, policyOf(held.snapshot, held.definition), timeOf(held.snapshot));
   const isRefused = codeOfVerdict(verdict) !== undefined && verdict.row !== "afterwards";
   if (isRefused || verdict.verdict === "held") return { kind: "looked", proposal: undefined };
 
@@ -62,7 +62,7 @@ export async function askOfChanged(
   why: string,
 ): Promise<CallReport> {
   const policy = policyOf(held.snapshot, held.definition);
-  const verdict = judgeCall(call, registered, policy, new Date());
+  const verdict = judgeCall(call, registered, policy, timeOf(held.snapshot));
   const scrub = await scrubHeld(engine, held);
   const { content } = scrubResult(scrub, { kind: "failed", content: `nothing was done: ${why}` });
   const isAsked = verdict.verdict === "ask" || verdict.verdict === "pick";

@@ -12,8 +12,13 @@ import type { Tools } from "./tools.ts";
 /** What a run's policy is made of beside its definition. */
 export type PolicyFacts = Pick<
   RunSnapshot,
-  "policyVersions" | "policy" | "killed" | "grants" | "denials" | "canAnybodyAnswer"
+  "databaseTime" | "readAt" | "policyVersions" | "policy" | "killed" | "grants" | "denials" | "canAnybodyAnswer"
 >;
+
+/** The time now by the database's clock, which rules and dials expire by, whatever this machine's says. */
+export function timeOf({ databaseTime, readAt }: Pick<RunSnapshot, "databaseTime" | "readAt">): Date {
+  return new Date(databaseTime + performance.now() - readAt);
+}
 
 /**
  * The policy a run is judged under, from what the snapshot and the definition say. What was set at the definition's scope
@@ -25,7 +30,7 @@ export function policyOf(snapshot: PolicyFacts, definition: Definition): Policy 
     versions: snapshot.policyVersions,
     layers: {
       ...stored.layers,
-      definition: { ...declaredBy(definition), ...withoutExpiredDial(stored.layers.definition, new Date()) },
+      definition: { ...declaredBy(definition), ...withoutExpiredDial(stored.layers.definition, timeOf(snapshot)) },
     },
     kills: [...(snapshot.killed === null ? [] : [{ scope: snapshot.killed }]), ...stored.switches],
     toolset: new Set(definition.toolset),
@@ -57,11 +62,11 @@ export function validUntil(snapshot: PolicyFacts, now: Date): Date | undefined {
   return readPolicy(snapshot.policy).expiries.find((at) => at > now);
 }
 
-/** The tools a run's model is told of: its toolset without what policy turned off. The only place that builds the list. */
-export function advertisedTools(definition: Definition, policy: Policy, tools: Tools): AdvertisedTool[] {
+/** The tools a run's model is told of: its toolset without what policy turned off `now`. The only place that builds the list. */
+export function advertisedTools(definition: Definition, policy: Policy, now: Date, tools: Tools): AdvertisedTool[] {
   return definition.toolset.flatMap((name) => {
     const tool = tools.get(name)?.tool;
-    if (tool === undefined || effectiveMode(tool, policy, new Date())?.value === "off") return [];
+    if (tool === undefined || effectiveMode(tool, policy, now)?.value === "off") return [];
     return [advertise(tool)];
   });
 }

@@ -1,12 +1,15 @@
 import type { Queryable } from "@countersign/db/connect.ts";
 import type { PolicyFacts } from "./policy.ts";
+import { asRead } from "./run-snapshot.ts";
 
 const canAnybodyAnswer = `exists (
   select 1 from users u
    where u.workspace_id = $1::uuid and u.role in ('approver', 'admin') and u.disabled_at is null)`;
 
+const databaseTime = `(extract(epoch from clock_timestamp()) * 1000)::float8 as "databaseTime"`;
+
 const ofRuns = `
-  select r.id as "runId", p.versions as "policyVersions", p.killed, y.policy, r.grants,
+  select r.id as "runId", ${databaseTime}, p.versions as "policyVersions", p.killed, y.policy, r.grants,
          ${canAnybodyAnswer} as "canAnybodyAnswer",
          coalesce((select json_agg(json_build_object('approvalId', d.approval_id, 'tool', d.tool, 'argsHash', d.args_hash))
                      from tool_calls d where d.run_id = r.id and d.result_code = 'user_denied'), '[]') as denials
@@ -19,7 +22,7 @@ const ofScope = `
   select coalesce((select string_agg(p.version::text, '.' order by p.scope) from policies p where p.scope_id in ('00000000-0000-0000-0000-000000000000', $1::uuid, $2::uuid)), '') as "policyVersions",
          (select min(p.scope) from policies p
            where p.scope_id in ('00000000-0000-0000-0000-000000000000', $1::uuid, $2::uuid) and p.killed_at is not null) as killed,
-         y.policy, ${canAnybodyAnswer} as "canAnybodyAnswer"
+         ${databaseTime}, y.policy, ${canAnybodyAnswer} as "canAnybodyAnswer"
     from stored_policy($1::uuid, $2::uuid, null) y`;
 
 /** What the policies of runs of the workspace are made of, as they stand now, by run. Read only. */
@@ -28,10 +31,14 @@ export async function readPolicyFactsOfRuns(
   workspaceId: string,
   runIds: readonly string[],
 ): Promise<ReadonlyMap<string, PolicyFacts>> {
-  const rows = await sql.unsafe<(PolicyFacts & { readonly runId: string })[]>(ofRuns, [workspaceId, [...runIds]], {
-    prepare: true,
-  });
-  return new Map(rows.map(({ runId, ...facts }) => [runId, facts]));
+  const rows = await sql.unsafe<(Omit<PolicyFacts, "readAt"> & { readonly runId: string })[]>(
+    ofRuns,
+    [workspaceId, [...runIds]],
+    {
+      prepare: true,
+    },
+  );
+  return new Map(rows.map(({ runId, ...facts }) => [runId, asRead(facts)]));
 }
 
 /** The same of one run; undefined where the workspace has no such run. */
@@ -50,12 +57,12 @@ export async function readPolicyFactsOfScope(
   definitionId: string | undefined,
   grants: readonly string[],
 ): Promise<PolicyFacts> {
-  const rows = await sql.unsafe<Omit<PolicyFacts, "grants" | "denials">[]>(
+  const rows = await sql.unsafe<Omit<PolicyFacts, "readAt" | "grants" | "denials">[]>(
     ofScope,
     [workspaceId, definitionId ?? null],
     { prepare: true },
   );
   const [row] = rows;
   if (row === undefined) throw new Error("stored_policy answers one row");
-  return { ...row, grants, denials: [] };
+  return { ...asRead(row), grants, denials: [] };
 }

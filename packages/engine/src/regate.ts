@@ -10,7 +10,7 @@ import type { Definition } from "./definition.ts";
 import type { Engine } from "./engine.ts";
 import { stringifyExact } from "./exact-text.ts";
 import { judgeCall } from "./judge-call.ts";
-import { policyOf } from "./policy.ts";
+import { policyOf, timeOf } from "./policy.ts";
 import { type RecordedCall, readSnapshot, type RunSnapshot } from "./run-snapshot.ts";
 import { readShownCard } from "./shown-details.ts";
 
@@ -91,7 +91,7 @@ function judgeAgain(
   display: (text: string) => string,
 ): SupersedeApproval {
   const registered = engine.tools.get(call.tool);
-  const verdict = judgeCall(call, registered, policyOf(snapshot, definition), new Date());
+  const verdict = judgeCall(call, registered, policyOf(snapshot, definition), timeOf(snapshot));
   return {
     runId: snapshot.id,
     approvalId: approval.id,

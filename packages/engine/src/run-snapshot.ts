@@ -95,6 +95,9 @@ export interface RunSnapshot {
   readonly costMicros: number;
   readonly workedMs: number;
   readonly grants: readonly string[];
+  /** When this was read: in milliseconds since 1970 by the database's clock, and in `performance.now()` of this process. */
+  readonly databaseTime: number;
+  readonly readAt: number;
   readonly policyVersions: string;
   readonly killed: "app" | "workspace" | "definition" | "run" | null;
   readonly policy: StoredPolicy;
@@ -133,7 +136,12 @@ export async function readAgain(sql: Queryable, known: RunSnapshot): Promise<Run
 }
 
 async function readAfter(sql: Queryable, runId: string, seq: number): Promise<RunSnapshot> {
-  const [row] = await sql.unsafe<{ snapshot: RunSnapshot }[]>(read, [[runId], seq], { prepare: true });
+  const [row] = await sql.unsafe<{ snapshot: Omit<RunSnapshot, "readAt"> }[]>(read, [[runId], seq], { prepare: true });
   if (row === undefined) throw new EngineError("unknown_run", `There is no run ${runId}`);
-  return row.snapshot;
+  return asRead(row.snapshot);
+}
+
+/** What the database just answered, with the moment of that by this process's clock. */
+export function asRead<T>(answer: T): T & { readonly readAt: number } {
+  return { ...answer, readAt: performance.now() };
 }

@@ -5,7 +5,7 @@ import { boundPreconditions, pickedOption } from "./call-input.ts";
 import type { BeginCall, BeginOutcome } from "./commits/begin-call.ts";
 import type { HeldRun } from "./engine.ts";
 import { judgeCall } from "./judge-call.ts";
-import { policyOf, validUntil } from "./policy.ts";
+import { policyOf, timeOf, validUntil } from "./policy.ts";
 import { changedPreconditions, type Proposal } from "./propose-call.ts";
 import { readSnapshot, type RecordedCall } from "./run-snapshot.ts";
 import type { Tool } from "./tool.ts";
@@ -37,7 +37,7 @@ export async function beginWithSecondLook(
   const { tool, definitionHash } = registered;
   for (;;) {
     const policy = policyOf(held.snapshot, held.definition);
-    const now = new Date();
+    const now = timeOf(held.snapshot);
     const verdict = judgeCall(call, registered, policy, now);
     const approval = {
       approved: call.approval?.status === "approved",
@@ -169,9 +169,8 @@ function findMoved(call: RecordedCall, proposal: Proposal | undefined): string |
 
 /** Takes in the part of the record that policy is made of; what the run has done meanwhile stays as the loop left it. */
 async function refreshPolicy(held: HeldRun, sql: Queryable): Promise<void> {
-  const { policyVersions, killed, policy, grants, denials, canAnybodyAnswer } = await readSnapshot(
-    sql,
-    held.hold.runId,
-  );
-  held.snapshot = { ...held.snapshot, policyVersions, killed, policy, grants, denials, canAnybodyAnswer };
+  const { databaseTime, readAt, workedMs, policyVersions, killed, policy, grants, denials, canAnybodyAnswer } =
+    await readSnapshot(sql, held.hold.runId);
+  const moment = { databaseTime, readAt, workedMs };
+  held.snapshot = { ...held.snapshot, ...moment, policyVersions, killed, policy, grants, denials, canAnybodyAnswer };
 }

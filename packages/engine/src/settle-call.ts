@@ -13,7 +13,7 @@ import { displayText, parseExact, stringifyExact } from "./exact-text.ts";
 import type { Standing } from "./held-run.ts";
 import { insist } from "./insist.ts";
 import { judgeCall } from "./judge-call.ts";
-import { policyOf } from "./policy.ts";
+import { policyOf, timeOf } from "./policy.ts";
 import type { StoredBlock } from "./prompt.ts";
 import type { Proposal } from "./propose-call.ts";
 import type { RecordedCall } from "./run-snapshot.ts";
@@ -170,7 +170,7 @@ export async function becomeUnknown(
 ): Promise<CallReport> {
   const tool = engine.tools.get(call.tool)?.tool;
   const policy = policyOf(held.snapshot, held.definition);
-  const verdict = judgeCall(call, engine.tools.get(call.tool), policy, new Date());
+  const verdict = judgeCall(call, engine.tools.get(call.tool), policy, timeOf(held.snapshot));
   const result = stringifyExact(`unknown whether it happened: ${known}`);
   const { display } = await scrubHeld(engine, held);
   const outcome = await insist(held.abort.signal, () =>

@@ -6,7 +6,7 @@ import { EngineError } from "./engine-error.ts";
 import { displayText, stringifyExact } from "./exact-text.ts";
 import { insist } from "./insist.ts";
 import type { ModelReply, ModelRequest } from "./model.ts";
-import { advertisedTools, policyOf } from "./policy.ts";
+import { advertisedTools, policyOf, timeOf } from "./policy.ts";
 import { proposeCalls } from "./propose.ts";
 import type { LoggedMessage, RecordedCall, RunSnapshot } from "./run-snapshot.ts";
 import { scrubHeld } from "./scrub-held.ts";
@@ -36,7 +36,7 @@ export async function takeTurn(engine: Engine, held: HeldRun): Promise<TurnRepor
   const uses = reply.content.filter((block) => block.type === "tool_use");
   const { display } = await scrubHeld(engine, held);
   const text = reply.content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
-  const proposal = proposeCalls(uses, definition, policy, engine.tools, new Date(), text, display);
+  const proposal = proposeCalls(uses, definition, policy, engine.tools, timeOf(snapshot), text, display);
   if (proposal.kind === "held") return { kind: "held" };
 
   const turn: RecordTurn = {
@@ -123,7 +123,7 @@ function requestOf(engine: Engine, { snapshot, definition, conversation }: HeldR
     model: definition.model,
     system: definition.instructions,
     messages: conversation.messagesOf(snapshot),
-    tools: advertisedTools(definition, policyOf(snapshot, definition), engine.tools),
+    tools: advertisedTools(definition, policyOf(snapshot, definition), timeOf(snapshot), engine.tools),
     maxOutputTokens: definition.maxOutputTokens,
   };
 }

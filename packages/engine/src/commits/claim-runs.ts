@@ -1,5 +1,5 @@
 import type { Queryable } from "@countersign/db/connect.ts";
-import type { RunSnapshot } from "../run-snapshot.ts";
+import { asRead, type RunSnapshot } from "../run-snapshot.ts";
 import type { Hold } from "../held-run.ts";
 
 export interface ClaimRuns {
@@ -20,7 +20,7 @@ export type Claimed =
 interface Row {
   run_id: string;
   is_new: boolean;
-  snapshot: RunSnapshot;
+  snapshot: Omit<RunSnapshot, "readAt">;
 }
 
 const claim = `select run_id, is_new, snapshot from claim_runs(
@@ -52,7 +52,7 @@ export async function claimRuns(
       { prepare: true },
     );
     return rows.map((row) =>
-      row.is_new ? { kind: "claimed", snapshot: row.snapshot } : { kind: "news", runId: row.run_id },
+      row.is_new ? { kind: "claimed", snapshot: asRead(row.snapshot) } : { kind: "news", runId: row.run_id },
     );
   };
 

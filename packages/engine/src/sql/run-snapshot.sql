@@ -11,6 +11,7 @@ language sql stable as $$
            'turns', r.turns, 'callCount', r.call_count, 'inputTokens', r.input_tokens, 'outputTokens', r.output_tokens,
            'costMicros', r.cost_micros, 'grants', r.grants,
            'workedMs', r.worked_ms + coalesce((extract(epoch from clock_timestamp() - r.claimed_at) * 1000)::bigint, 0),
+           'databaseTime', extract(epoch from clock_timestamp()) * 1000,
            'policyVersions', p.versions, 'killed', p.killed,
            'canAnybodyAnswer', case when v.approvers is not null then can_be_decided(r.id) else exists (
              select 1 from users u

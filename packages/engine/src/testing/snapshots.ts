@@ -44,6 +44,8 @@ export function aSnapshot(over: Partial<RunSnapshot> = {}): RunSnapshot {
     outputTokens: 0,
     costMicros: 0,
     workedMs: 0,
+    databaseTime: Date.now(),
+    readAt: performance.now(),
     grants: [],
     policyVersions: "1.1.1.0",
     killed: null,
