@@ -10,8 +10,8 @@ export interface ChaosProxy {
   cut(): void;
   /** From now on everything takes so much longer; 0 ends that. */
   delay(ms: number): void;
-  /** The connections of now carry nothing more and nobody is told; after a while they are ended. */
-  swallow(forMs: number): void;
+  /** The connections of now carry nothing more, and nobody is ever told. */
+  swallow(): void;
   /** Of the next transactions so many are committed and their answer never arrives: the connection ends instead. */
   dropReplies(count: number): void;
   /** How many replies were dropped so far. */
@@ -88,10 +88,8 @@ export async function startChaosProxy(databaseUrl: string): Promise<ChaosProxy> 
     delay(ms) {
       delayMs = ms;
     },
-    swallow(forMs) {
-      const present = [...clients];
-      for (const client of present) silent.add(client);
-      setTimeout(() => present.map((client) => client.destroy()), forMs).unref();
+    swallow() {
+      for (const client of clients) silent.add(client);
     },
     dropReplies(count) {
       toDrop = count;

@@ -70,6 +70,7 @@ export async function startTroupe(): Promise<Troupe> {
     RATE_PER_SECOND: "1000000",
     RATE_BURST: "1000000",
     LEASE_MS: "1500",
+    DATABASE_SILENT_MS: "1000",
     RENEW_MS: "400",
     SWEEP_MS: "300",
     POLL_MS: "200",

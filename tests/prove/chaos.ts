@@ -91,7 +91,7 @@ const mischief: Readonly<Record<string, Mischief>> = {
     member.process.signal("SIGCONT");
   },
   "connections silent": async ({ proxy }) => {
-    proxy.swallow(pastLeaseMs);
+    proxy.swallow();
     await delay(pastLeaseMs);
   },
   "everything slow": async ({ proxy }) => {

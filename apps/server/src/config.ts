@@ -20,6 +20,13 @@ const schema = z
       .enum(["true", "false"], { error: "expected true or false" })
       .default("true")
       .describe("false behind a pooler that cannot keep prepared statements, such as PgBouncer before 1.21"),
+    DATABASE_SILENT_MS: z.coerce
+      .number()
+      .int()
+      .min(1_000)
+      .max(3_600_000)
+      .default(60_000)
+      .describe("How long a connection may carry nothing before it counts as lost"),
     HOST: z.string().min(1).default("127.0.0.1").describe("The address to listen on"),
     PORT: z.coerce.number().int().min(0).max(65_535).default(7070).describe("0 takes a free port"),
     PUBLIC_URL: z
@@ -86,6 +93,7 @@ export interface ServerConfig {
   readonly databaseUrl: string;
   /** Past any pooler: LISTEN needs a session of its own. */
   readonly databaseDirectUrl?: string | undefined;
+  readonly databaseSilentMs?: number;
   readonly host: string;
   readonly port: number;
   readonly publicUrl: string | undefined;
@@ -134,6 +142,7 @@ export function parseConfig(environment: NodeJS.ProcessEnv): ServerConfig {
   return Object.freeze({
     databaseUrl: more.DATABASE_PREPARE === "true" ? DATABASE_URL : withoutPreparing(DATABASE_URL),
     databaseDirectUrl: more.DATABASE_DIRECT_URL,
+    databaseSilentMs: more.DATABASE_SILENT_MS,
     host: HOST,
     port: PORT,
     publicUrl: PUBLIC_URL,

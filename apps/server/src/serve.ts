@@ -36,11 +36,14 @@ export async function startServer(
   config: Pick<ServerConfig, "databaseUrl" | "host" | "port" | "publicUrl"> & Partial<ServerConfig>,
   log: Logger,
 ): Promise<RunningServer> {
-  const sql = connect(config.databaseUrl, { applicationName: "countersign server" });
-  const stragglers = connect(config.databaseUrl, {
-    max: 5,
-    applicationName: "countersign server, waiting",
-  });
+  const pool = (purpose: string, max: number) =>
+    connect(config.databaseUrl, {
+      max,
+      applicationName: `countersign server${purpose}`,
+      ...(config.databaseSilentMs === undefined ? {} : { silentMs: config.databaseSilentMs }),
+    });
+  const sql = pool("", 10);
+  const stragglers = pool(", waiting", 5);
   const directUrl = config.databaseDirectUrl ?? config.databaseUrl;
   const bell = createBell(directUrl);
   const events = createEvents({ sql, log });

@@ -22,6 +22,7 @@ const schema = z
     DATABASE_URL: databaseUrl,
     DATABASE_DIRECT_URL: databaseUrl.optional(),
     DATABASE_PREPARE: z.enum(["true", "false"], { error: "expected true or false" }).default("true"),
+    DATABASE_SILENT_MS: whole(1_000, 3_600_000).default(60_000),
     PROVIDERS: z.literal("fake", { error: "expected fake, or nothing" }).optional(),
     ANTHROPIC_BASE_URL: z
       .url({ protocol: /^https?$/, error: "expected https://host" })
@@ -62,6 +63,7 @@ export interface WorkerConfig {
   readonly databaseUrl: string;
   /** Past any pooler: LISTEN needs a session of its own. The same as `databaseUrl` unless set. */
   readonly databaseDirectUrl: string;
+  readonly databaseSilentMs: number;
   /** `fake` plays scripted scenarios; undefined asks Claude. */
   readonly providers: "fake" | undefined;
   readonly anthropicBaseUrl: string;
@@ -127,6 +129,7 @@ export function parseConfig(environment: NodeJS.ProcessEnv): WorkerConfig {
   return Object.freeze({
     databaseUrl: address,
     databaseDirectUrl: env.DATABASE_DIRECT_URL ?? address,
+    databaseSilentMs: env.DATABASE_SILENT_MS,
     providers: env.PROVIDERS,
     anthropicBaseUrl: env.ANTHROPIC_BASE_URL,
     modelsFile: env.COUNTERSIGN_MODELS === undefined ? undefined : resolve(env.COUNTERSIGN_MODELS),

@@ -49,8 +49,9 @@ export interface RunningWorker {
  * resolves the worker has looked for work. Throws BootRefusal, BrokerError, SecretsUnreadable, ToolsError or EngineError, and then leaves nothing open.
  */
 export async function work(config: WorkerConfig, makeProvider: MakeProvider, log: Logger): Promise<RunningWorker> {
+  const silentMs = config.databaseSilentMs;
   const pool = (purpose: string, max: number) =>
-    connect(config.databaseUrl, { max, applicationName: `countersign worker${purpose}` });
+    connect(config.databaseUrl, { max, silentMs, applicationName: `countersign worker${purpose}` });
   const sql = pool("", 10);
   const stragglers = pool(", waiting", 5);
   const renewals = pool(", renewing", 2);

@@ -1,6 +1,7 @@
 import postgres from "postgres";
 import { knowArrayTypes } from "./array-types.ts";
 import { createLender } from "./lender.ts";
+import { silentSockets } from "./silent-socket.ts";
 
 /** A pool of connections to the one database. */
 export type Sql = postgres.Sql;
@@ -21,6 +22,11 @@ export type ConnectOptions = {
   /** How long an unused connection is kept; 0 keeps it. */
   idleTimeoutSeconds?: number;
   connectTimeoutSeconds?: number;
+  /**
+   * How long a connection may carry nothing before it counts as lost: what is in hand on it then rejects, its outcome
+   * unknown. For clients none of whose statements takes that long. Unless given, only the system finds that out.
+   */
+  silentMs?: number;
 };
 
 /**
@@ -37,6 +43,7 @@ export function connect(url: string, options: ConnectOptions = {}): Sql {
     connect_timeout: options.connectTimeoutSeconds ?? 10,
     fetch_types: false,
     onnotice: () => {},
+    ...(options.silentMs === undefined ? {} : { socket: silentSockets(options.silentMs) }),
     connection: { application_name: options.applicationName ?? "countersign" },
     types: { int8: { to: 20, from: [20], serialize: String, parse: parseInt8 } },
   };

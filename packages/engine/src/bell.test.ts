@@ -3,7 +3,7 @@ import { testDatabase } from "@countersign/db/testing/test-database.ts";
 import { afterEach, expect, test } from "vitest";
 import { type Bell, createBell, type Listener, listenToBell } from "./bell.ts";
 import { until } from "./testing/driver.ts";
-import { startTcpProxy } from "./testing/tcp-proxy.ts";
+import { startTcpProxy } from "@countersign/db/testing/tcp-proxy.ts";
 
 const { url, sql } = await testDatabase();
 

@@ -23,7 +23,7 @@ export interface Bell {
  * database-wide, and this one need not reach the disk.
  */
 export function createBell(url: string): Bell {
-  const sql = connect(url, { max: 1, applicationName: "countersign bell" });
+  const sql = connect(url, { max: 1, silentMs: 60_000, applicationName: "countersign bell" });
   const ready = gather(channel, (send) => {
     // All that one batch of commits rings for has been asked for by then.
     const next = setImmediate(send);

@@ -7,7 +7,7 @@ import { makeEngine, readingTool, sendingTool, takeRun } from "./testing/engine.
 import { engineDatabase } from "./testing/engine-database.ts";
 import { givenRun, makeWorld } from "./testing/fixtures.ts";
 import { countRows, runRow } from "./testing/rows.ts";
-import { startTcpProxy } from "./testing/tcp-proxy.ts";
+import { startTcpProxy } from "@countersign/db/testing/tcp-proxy.ts";
 import { aWorker, type TestWorker } from "./testing/worker.ts";
 import type { OutsideContext, Tool, ToolResult } from "./tool.ts";
 
@@ -301,3 +301,19 @@ test.each(["read-only", "idempotent"] as const)(
     expect(asked).toBe(1);
   },
 );
+
+test("DU07: a worker whose connections go silent, while new ones can be made, works on without being told", async () => {
+  const world = await makeWorld(sql, spec);
+  const proxy = await startTcpProxy(url);
+  const looking = readingTool("act", () => done("seen"));
+  const { engine, stop } = aWorker(proxy.url, [looking], actOnce, { silentMs: 500 });
+  const before = await givenRun(sql, world);
+  await until(() => hasEnded(before));
+  proxy.swallow("present");
+  const after = await givenRun(sql, world);
+  await until(() => hasEnded(after));
+  expect(await outcomeOf(sql, after)).toBe("completed: ok seen");
+  expect(engine.events).toContainEqual(expect.objectContaining({ kind: "claim.failed" }));
+  await proxy.close();
+  await stop(0);
+});

@@ -18,6 +18,8 @@ export interface TestWorkerOptions extends Partial<WorkerOptions> {
   readonly over?: Partial<Engine>;
   /** Where the listener and the bell connect to; without it work is found by polling. */
   readonly bellUrl?: string;
+  /** How long a connection may carry nothing. */
+  readonly silentMs?: number;
 }
 
 /** Every time of a worker as short as a test needs it. */
@@ -28,9 +30,10 @@ export function aWorker(
   url: string,
   tools: readonly Tool[],
   scenario: Scenario,
-  { over, bellUrl, ...options }: TestWorkerOptions = {},
+  { over, bellUrl, silentMs = 60_000, ...options }: TestWorkerOptions = {},
 ): TestWorker {
-  const pool = (purpose: string, max: number): Sql => connect(url, { max, applicationName: `test worker${purpose}` });
+  const pool = (purpose: string, max: number): Sql =>
+    connect(url, { max, silentMs, applicationName: `test worker${purpose}` });
   const sql = pool("", 10);
   const stragglers = pool(", waiting", 5);
   const renewals = options.renewals ?? pool(", renewing", 2);
