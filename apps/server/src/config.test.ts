@@ -7,6 +7,7 @@ test("only the database has no default, and the result cannot be changed", () =>
   const config = parseConfig({ DATABASE_URL: databaseUrl, PORT: "", HOME: "/root" });
   expect(config).toEqual({
     databaseUrl,
+    databaseSilentMs: 60_000,
     host: "127.0.0.1",
     port: 7070,
     publicUrl: undefined,
