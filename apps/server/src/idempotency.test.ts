@@ -213,7 +213,7 @@ const cases: Record<string, (world: World) => Promise<Case> | Case> = {
       path: "/v1/lift",
       body: { scope: "run", id },
       changed: { scope: "run", id, reason: "b" },
-      count: () => countRows("audit", `subject = '${id}' and action = 'scope.lifted'`),
+      count: () => countRows("audit", `subject = 'run:${id}' and action = 'scope.lifted'`),
     };
   },
   "POST /v1/definitions": (world) => ({

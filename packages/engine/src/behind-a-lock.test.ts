@@ -251,7 +251,7 @@ describe("a start that waits", () => {
     const firsts = [
       (runId: string) =>
         `select cancel_run(array['${runId}']::uuid[], array['${world.workspaceId}']::uuid[], array['${world.admin}']::uuid[], array['stop'], true)`,
-      (runId: string) => `select kill_scope('run', '${runId}', '${world.workspaceId}', '${world.admin}', 'stop')`,
+      (runId: string) => `select kill_scope('run', '${runId}', '${world.workspaceId}', '${world.admin}', null, 'stop')`,
       () => `update policies set version = version + 1 where scope_id = '${world.workspaceId}'`,
     ];
     for (const first of firsts) {

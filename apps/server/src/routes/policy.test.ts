@@ -47,7 +47,7 @@ test("an administrator kills and lifts a workspace, a definition or a run; a sec
     expect(await turn(world.tokens.admin, "kill", { ...target, reason: "again" })).toMatchObject({
       body: { outcome: "already" },
     });
-    expect(await turn(world.tokens.admin, "lift", target)).toMatchObject({
+    expect(await turn(world.tokens.admin, "lift", { ...target, reason: "drilled" })).toMatchObject({
       body: { outcome: "lifted" },
     });
     expect(await turn(world.tokens.admin, "lift", { ...target, reason: "over" })).toMatchObject({
@@ -56,10 +56,12 @@ test("an administrator kills and lifts a workspace, a definition or a run; a sec
     expect(server.rings()).toBeGreaterThan(rings);
   }
   const audit = await sql`
-    select action, actor, details from audit where workspace_id = ${world.workspaceId} order by id limit 2`;
-  expect(audit).toMatchObject([
-    { action: "scope.killed", actor: `user:${world.admin}`, details: { reason: "drill" } },
-    { action: "scope.lifted", actor: `user:${world.admin}` },
+    select action, actor, subject, details from audit where workspace_id = ${world.workspaceId} order by id limit 2`;
+  const said = { actor: `user:${world.admin}`, subject: `workspace:${world.workspaceId}` };
+  const way = expect.stringMatching(/^token:/) as string;
+  expect(audit).toEqual([
+    { ...said, action: "scope.killed", details: { reason: "drill", way } },
+    { ...said, action: "scope.lifted", details: { reason: "drilled", way } },
   ]);
 });
 

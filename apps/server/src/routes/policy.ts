@@ -4,7 +4,7 @@ import { killTool, type ToolSwitch } from "@countersign/engine/commits/kill-tool
 import { liftScope } from "@countersign/engine/commits/lift-scope.ts";
 import { liftTool } from "@countersign/engine/commits/lift-tool.ts";
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
-import { type Actor, requireRole } from "../auth.ts";
+import { type Actor, requireRole, wayOf } from "../auth.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
 import { once } from "../idempotency.ts";
 import { authorOf } from "../policy-scope.ts";
@@ -59,7 +59,7 @@ const liftRoute = createRoute({
     body: jsonBody(
       z.strictObject({
         ...target,
-        reason: storableText(500).optional().openapi({ description: "Goes to the server's log" }),
+        reason: storableText(500).optional(),
       }),
     ),
   },
@@ -68,7 +68,7 @@ const liftRoute = createRoute({
 
 /** The switches that hold everything in a scope. */
 export function createPolicyRoutes(deps: ServerDependencies) {
-  const { sql, tools, ring, log } = deps;
+  const { sql, tools, ring } = deps;
 
   /** A tool or a server of this workspace's calls. One that is not known here may still be lifted. */
   function findToolSwitch(actor: Actor, kind: ToolSwitch["kind"], { name }: Target, isKill: boolean): ToolSwitch {
@@ -93,19 +93,19 @@ export function createPolicyRoutes(deps: ServerDependencies) {
       return { scope: asked.scope, id: toolSwitch.name, outcome: killed.kind, waiting };
     }
     const scope = await findScope(actor, { scope: asked.scope, id: asked.id });
-    const outcome = await killScope(on, scope, actor.userId, reason);
+    const outcome = await killScope(on, scope, actor.userId, reason, wayOf(actor));
     return { scope: scope.scope, id: scope.scopeId, outcome, waiting: 0 };
   }
 
-  async function lift(on: Queryable, actor: Actor, asked: Target) {
+  async function lift(on: Queryable, actor: Actor, asked: Target, reason: string | undefined) {
     requireRole(actor, "admin", "A kill switch");
     if (asked.scope === "tool" || asked.scope === "server") {
       const toolSwitch = findToolSwitch(actor, asked.scope, asked, false);
-      const outcome = await liftTool(on, toolSwitch, authorOf(actor));
+      const outcome = await liftTool(on, toolSwitch, authorOf(actor), reason);
       return { scope: asked.scope, id: toolSwitch.name, outcome, waiting: 0 };
     }
     const scope = await findScope(actor, { scope: asked.scope, id: asked.id });
-    const outcome = await liftScope(on, scope, actor.userId);
+    const outcome = await liftScope(on, scope, actor.userId, { way: wayOf(actor), reason });
     return { scope: scope.scope, id: scope.scopeId, outcome, waiting: 0 };
   }
 
@@ -149,8 +149,7 @@ export function createPolicyRoutes(deps: ServerDependencies) {
     .openapi(liftRoute, async (c) => {
       const actor = c.get("actor");
       const { reason, ...asked } = c.req.valid("json");
-      const done = await once(c, deps, async (work) => await lift(work.sql, actor, asked));
-      log.info({ requestId: c.get("requestId"), userId: actor.userId, ...done, reason }, "lift");
+      const done = await once(c, deps, async (work) => await lift(work.sql, actor, asked, reason));
       ring();
       return c.json(done, 200);
     });

@@ -1,7 +1,7 @@
 -- The switch goes on for a scope (app, workspace, definition or run): its policy version moves and an audit row says who
 -- and why. Nothing is written per run: claim, decide, expire and begin look the switch up, and a commit that is about to
 -- start an effect holds the row this changes. A scope of another workspace is not found.
-create or replace function kill_scope(p_scope text, p_scope_id uuid, p_workspace uuid, p_user uuid, p_reason text)
+create or replace function kill_scope(p_scope text, p_scope_id uuid, p_workspace uuid, p_user uuid, p_way text, p_reason text)
 returns table (outcome text)
 language plpgsql volatile as $$
 #variable_conflict use_column
@@ -31,7 +31,7 @@ begin
 
   insert into audit (workspace_id, actor, action, subject, details)
   values (coalesce(p_workspace, '00000000-0000-0000-0000-000000000000'), 'user:' || p_user, 'scope.killed', p_scope || ':' || p_scope_id,
-          json_build_object('reason', p_reason));
+          json_strip_nulls(json_build_object('reason', p_reason, 'way', p_way)));
   return query select 'killed';
 end
 $$;

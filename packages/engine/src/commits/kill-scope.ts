@@ -23,17 +23,18 @@ export interface Author {
 
 /**
  * Afterwards nothing under the scope is claimed, begun, decided or expired until it is lifted; holders stop at their next
- * beat. Throws where the workspace has no such scope.
+ * beat. Who, how (`way`) and why is in the audit. Throws where the workspace has no such scope.
  */
 export async function killScope(
   sql: Queryable,
   scope: Scope,
   userId: string,
   reason: string,
+  way?: string,
 ): Promise<"killed" | "already"> {
   const [row] = await sql.unsafe<{ outcome: "killed" | "already" | "not_found" }[]>(
-    "select outcome from kill_scope($1::text, $2::uuid, $3::uuid, $4::uuid, $5::text)",
-    [scope.scope, scope.scopeId, scope.workspaceId ?? null, userId, reason],
+    "select outcome from kill_scope($1::text, $2::uuid, $3::uuid, $4::uuid, $5::text, $6::text)",
+    [scope.scope, scope.scopeId, scope.workspaceId ?? null, userId, way ?? null, reason],
     { prepare: true },
   );
   if (row === undefined || row.outcome === "not_found") {

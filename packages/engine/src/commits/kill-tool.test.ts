@@ -35,11 +35,15 @@ test("a call that was judged before the tool was killed does not begin without a
   expect(await commitWithin(sql, beginCall, aBegin(given))).toMatchObject({ kind: "policy_moved" });
 });
 
-test("a lift takes the switch away, once", async () => {
+test("a lift takes the switch away, once, and says who and why", async () => {
   const world = await makeWorld(sql);
   await killTool(sql, mailOf(world), authorOf(world), "stop");
-  expect(await liftTool(sql, mailOf(world), authorOf(world))).toBe("lifted");
+  expect(await liftTool(sql, mailOf(world), authorOf(world), "over")).toBe("lifted");
   expect(await liftTool(sql, mailOf(world), authorOf(world))).toBe("already");
+  const [audit] = await sql`
+    select subject, details ->> 'reason' as reason from audit
+     where workspace_id = ${world.workspaceId} and action = 'scope.lifted'`;
+  expect(audit).toEqual({ subject: "tool:mail.send", reason: "over" });
   const left = await sql`select from tool_switches where scope_id = ${world.workspaceId}`;
   expect(left).toHaveLength(0);
 });

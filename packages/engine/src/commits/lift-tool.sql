@@ -1,5 +1,5 @@
 -- The switch of a tool or a server goes off: its calls are judged by the rest of the table again.
-create or replace function lift_tool(p_kind text, p_name text, p_workspace uuid, p_user uuid, p_way text, p_covers text)
+create or replace function lift_tool(p_kind text, p_name text, p_workspace uuid, p_user uuid, p_way text, p_reason text, p_covers text)
 returns table (outcome text)
 language plpgsql volatile as $$
 #variable_conflict use_column
@@ -17,7 +17,8 @@ begin
 
   perform move_policies(array[scope], array[place], array[p_workspace], array[p_covers]);
   insert into audit (workspace_id, actor, action, subject, details)
-  values (place, 'user:' || p_user, 'scope.lifted', p_kind || ':' || p_name, json_build_object('way', p_way));
+  values (place, 'user:' || p_user, 'scope.lifted', p_kind || ':' || p_name,
+          json_strip_nulls(json_build_object('reason', p_reason, 'way', p_way)));
 
   return query select 'lifted';
 end
