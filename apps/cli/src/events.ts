@@ -23,8 +23,8 @@ const usualEveryMs = 15_000;
 const againMs = 1_000;
 
 /**
- * The events of a stream, in the batches in which they arrive. Where the connection breaks, or only looks alive, it connects again and goes on
- * after the last whole event, until the signal is aborted or the server says that nothing will come. Throws CliError where
+ * The events of a stream, in the batches in which they arrive. Where the connection breaks, or only looks alive, it connects
+ * again and goes on after the last whole event, until the signal is aborted or the server says that nothing will come. Throws CliError where
  * the server refuses, and where it could not be reached from the beginning.
  */
 export async function* followEvents({

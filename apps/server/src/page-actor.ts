@@ -54,14 +54,17 @@ export function showEdit(result: ApplyOkfResult): Edited {
   }
 }
 
+/** There is no such page, or none that the asker may see. */
 export function noPage(id: string): Problem {
   return new Problem("not_found", `There is no page ${id} in this workspace. GET /v1/pages lists them.`);
 }
 
+/** There is no such node, or none that the asker may see. */
 export function noNode(id: string): Problem {
   return new Problem("not_found", `There is no node ${id} in this workspace. Take an id from its page.`);
 }
 
+/** The asker sees the page, and has no right to write it. */
 export function mayNotChange(id: string): Problem {
   return new Problem("forbidden", `You may read page ${id}, but not change it: an access rule says so.`);
 }

@@ -137,6 +137,7 @@ function whatWasSeen(
   return { version: version ?? readVersion(ifMatch ?? ""), argsHash: argsDigest };
 }
 
+/** There is no such approval in the workspace. */
 export function noApproval(id: string): Problem {
   return new Problem(
     "not_found",

@@ -29,7 +29,7 @@ const graceMs = 10_000;
 
 /**
  * Checks the database, then serves. When it resolves the server answers at `url`. Throws BootRefusal for a database it
- * cannot work with, AddressRefusal for an address it cannot have, EngineError for a policy file that is not in order;
+ * cannot work with, AddressRefusal for an address it cannot have, ToolsError or EngineError for files of tools or policy that are not in order;
  * nothing is left open then.
  */
 export async function startServer(

@@ -46,7 +46,8 @@ export interface RunningWorker {
 
 /**
  * Checks the database and the keys, then works: claims ready runs, drives them, sweeps, and listens for the bell. When it
- * resolves the worker has looked for work. Throws BootRefusal, BrokerError, SecretsUnreadable, ToolsError or EngineError, and then leaves nothing open.
+ * resolves the worker has looked for work. Throws BootRefusal, BrokerError, SecretsUnreadable, ToolsError or
+ * EngineError, and then leaves nothing open.
  */
 export async function work(config: WorkerConfig, makeProvider: MakeProvider, log: Logger): Promise<RunningWorker> {
   const silentMs = config.databaseSilentMs;

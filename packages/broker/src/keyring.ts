@@ -122,7 +122,7 @@ export async function replaceKey(folder: string): Promise<BrokerPrivateKey> {
   return loadOrMakeKey(folder);
 }
 
-/** Afterwards the file of a key that is no longer current is gone. To be called for a retired key only: nothing opens what is sealed to it. */
+/** Afterwards the file of a retired key is gone, and nothing opens what is sealed to it. */
 export async function removeEarlierKey(folder: string, keyId: string): Promise<void> {
   await rm(join(folder, earlierKeyName(keyId)), { force: true });
   await syncFolder(folder);

@@ -52,7 +52,10 @@ export function needlesOf(values: Iterable<HeldValue>): Needle[] {
   return [...needles.values()];
 }
 
-/** The strings inside a secret that is JSON. One that also stands in a public field, as an address that is both login and sender, is public. */
+/**
+ * The strings inside a secret that is JSON. One that also stands in a public field is public, such as an address that is both
+ * login and sender.
+ */
 function innerValues(value: string): string[] {
   if (!/^\s*[[{]/.test(value)) return [];
   let parsed: unknown;

@@ -90,7 +90,10 @@ export async function deleteSecret(
   });
 }
 
-/** Holds still which secrets a workspace has. Two indexes guard them, and an upsert waits on one only: two first puts at once would collide on the other. */
+/**
+ * Holds still which secrets a workspace has. Two indexes guard them, and an upsert waits on one only: two first puts at once
+ * would collide on the other.
+ */
 export async function lockSecretsOf(tx: Tx, workspaceId: string): Promise<void> {
   await tx`select from workspaces where id = ${workspaceId} for no key update`;
 }
@@ -183,6 +186,7 @@ export function sealedColumns(capability: "s.capability" | "v.capability"): stri
           v.data_key_nonce as "dataKeyNonce", v.nonce, v.ciphertext`;
 }
 
+/** A stored row as what opens it takes it: whose it is, and what is sealed. */
 export function sealedRowOf(row: SealedColumns): SealedRow {
   const { id, name, scope, capability, version } = row;
   const { keyId, ephemeralPublicKey, sealedDataKey, dataKeyNonce, nonce, ciphertext } = row;

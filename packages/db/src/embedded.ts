@@ -42,7 +42,8 @@ const deadlineMs = 60_000;
 /**
  * A PostgreSQL server of the project's own on 127.0.0.1, at the port it had before where that is free, with its data in
  * `dataDir`. When the promise resolves it answers; it lives on when this process is interrupted or killed, until
- * `stop()`, and the next start finds and uses it. Rejects with EmbeddedRefusal where the platform has no binaries or the server does not come up.
+ * `stop()`, and the next start finds and uses it. Rejects with EmbeddedRefusal where the
+ * platform has no binaries or the server does not come up.
  */
 export async function startEmbedded({
   dataDir,

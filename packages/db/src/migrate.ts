@@ -14,8 +14,10 @@ export type MigrateOptions = {
   rootDir?: string;
 };
 
+/** The names of the migrations and functions that were run, in their order. */
 export type MigrateResult = { applied: string[]; functions: string[] };
 
+/** What is wrong: with a file that was applied before, or with one that is to be. */
 export type MigrationRefusalCode = "changed" | "missing" | "out_of_order" | "bad_name" | "broken_file";
 
 /** The database was left as it was; the message names the file and what to do. */

@@ -30,14 +30,17 @@ export interface Column<T> {
 
 type Nullable<V> = V | null | undefined;
 
+/** A column of ids; a transition without one has null. */
 export function uuid<T>(of: (transition: T) => Nullable<string>): Column<T> {
   return { sqlType: "uuid[]", valueOf: (transition) => of(transition) ?? null };
 }
 
+/** A column of text; a transition without one has null. */
 export function text<T>(of: (transition: T) => Nullable<string>): Column<T> {
   return { sqlType: "text[]", valueOf: (transition) => of(transition) ?? null };
 }
 
+/** A column of whole numbers of 32 bits; a transition without one has null. */
 export function integer<T>(of: (transition: T) => Nullable<number>): Column<T> {
   return { sqlType: "int[]", valueOf: (transition) => of(transition) ?? null };
 }

@@ -1,6 +1,9 @@
 import { bigint, uuid } from "./commit.ts";
 
-/** The hold a worker has on a run. Every write of a worker is guarded by both numbers: the epoch fences, and the random id tells a lease that a crash of the database took back from the one that followed. */
+/**
+ * The hold a worker has on a run. Every write of a worker is guarded by both: the epoch fences, and the random id tells a
+ * lease that a crash of the database took back from the one that followed.
+ */
 export interface Hold {
   readonly runId: string;
   readonly epoch: number;
@@ -28,6 +31,7 @@ export interface StandingRow {
   is_parked: boolean;
 }
 
+/** Where the run stands after a commit, from the columns that each commit of a holder returns. */
 export function standingOf(row: StandingRow): Standing {
   return { hasNews: row.has_news, isParked: row.is_parked };
 }

@@ -48,7 +48,7 @@ export async function runTool(
   }
 }
 
-/** How long one attempt of a tool may take. `signal` is aborted by it, and with the run; `end` must be called. */
+/** The clock of one attempt. `signal` is aborted when its time is up, and with the run; `end` must be called. */
 interface Limit {
   readonly signal: AbortSignal;
   /** Undefined where the tool has none. */

@@ -16,6 +16,7 @@ export interface ShownTo {
 
 const toNote = `reads_to_note($1::uuid, $2::uuid, $3::uuid[], $4::text[], $5::uuid[])`;
 
+/** For a call that has shown its run nothing yet. */
 export function nothingShown(): Shown {
   return { pages: new Set(), dirs: new Set(), runs: new Set() };
 }

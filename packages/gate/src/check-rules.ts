@@ -51,6 +51,7 @@ export function problemOfIssue(issue: z.core.$ZodIssue): RuleProblem {
   return problemAt(firstUnknown === undefined ? issue.path : [...issue.path, firstUnknown], issue.message);
 }
 
+/** A problem with its path written out, such as `[2].entries[0].pattern`. */
 export function problemAt(keys: readonly PropertyKey[], problem: string): RuleProblem {
   const path = keys.map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`)).join("");
   return { path: path.replace(/^\./, ""), keys, problem };

@@ -105,6 +105,7 @@ export async function applyParsed(
   return await commitEdit(writer, page, base, { kind, ...diff, frontmatter, lineEnd });
 }
 
+/** The refusal of an edit that names a revision the page never had. */
 export function noSuchRevision(page: Page, revision: number | undefined): ApplyOkfResult {
   return {
     kind: "refused",

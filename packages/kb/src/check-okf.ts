@@ -74,10 +74,12 @@ export function findFalseHead(
   return "A page cannot begin with a line of dashes: some programs take what follows for frontmatter. Begin otherwise.";
 }
 
+/** Whether a text, put first, would be read as the beginning of frontmatter. */
 export function beginsAsHead(text: string): boolean {
   return /^[\s\uFEFF]*-{3,}[ \t]*(?:[\r\n\u0085\u2028\u2029]|$)/.test(text);
 }
 
+/** Whether a person writes: said so, or no tool call does. */
 export function isPerson(writer: Writer): boolean {
   return writer.isPerson ?? writer.call === undefined;
 }

@@ -68,6 +68,7 @@ export async function lockHead(writer: Writer, pageId: string): Promise<Page | u
   return page;
 }
 
+/** A node from its row; without a shape where the row keeps none. */
 export function nodeOf({ id, parentId, orderKey, kind, text, lead, hang, trail }: NodeRow): KeyedNode {
   const shape = lead === null || hang === null || trail === null ? null : { lead, hang, trail };
   return { id, parentId, orderKey, kind, text, shape };

@@ -64,6 +64,7 @@ export function adoptNodes(
   });
 }
 
+/** Whether two nodes are written with the same characters around their text. */
 export function areShapesEqual(a: Shape | null, b: Shape | null): boolean {
   return a === b || (a !== null && b !== null && a.lead === b.lead && a.hang === b.hang && a.trail === b.trail);
 }

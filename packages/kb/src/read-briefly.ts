@@ -3,7 +3,10 @@ import type { Reader } from "./scope.ts";
 const statementTimeoutMs = 1_000;
 const queryCanceled = "57014";
 
-/** Runs `body`, beside which nothing else runs in the transaction, without the right to write and with a bound on its time, and leaves the transaction as it was. */
+/**
+ * Runs `body`, beside which nothing else runs in the transaction, without the right to write and with a bound on its time,
+ * and leaves the transaction as it was.
+ */
 export async function readBriefly<R>({ tx }: Reader, body: () => Promise<R>): Promise<R> {
   await tx`savepoint brief_read`;
   try {

@@ -67,7 +67,10 @@ export async function readProposal(
   return row;
 }
 
-/** The proposals of one status that the asker may see: open ones oldest first, others newest first; one more than `limit` where there are more. */
+/**
+ * The proposals of one status that the asker may see: open ones oldest first, others newest first; one more than `limit`
+ * where there are more.
+ */
 export async function listProposals(
   db: Queryable,
   asked: Asker & {

@@ -3,7 +3,8 @@ const deviceName = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9�
 
 /**
  * Says why a file that the server names is not written at this path of a folder, in words that follow the path; undefined
- * where it can be: it leads out of the folder, is hidden such as `.git`, a device, or of a kind that is no page's. The names are the server's.
+ * where it can be: it leads out of the folder, is hidden such as `.git`, a device, or of a kind that is no page's. The
+ * names are the server's.
  */
 export function findTargetProblem(path: string, platform: NodeJS.Platform = process.platform): string | undefined {
   for (const part of path.split("/")) {

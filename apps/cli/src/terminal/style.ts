@@ -5,6 +5,7 @@ const names = ["bold", "dim", "italic", "red", "green", "yellow", "blue", "magen
 /** Paints text, or leaves it as it is where colours are unwanted. */
 export type Style = Readonly<Record<(typeof names)[number], (text: string) => string>>;
 
+/** Paints text for the terminal; text as it is where colors are not wanted. */
 export function createStyle(isColored: boolean): Style {
   const paint = (name: (typeof names)[number]) => (text: string) =>
     isColored && text !== "" ? styleText(name, text, { validateStream: false }) : text;

@@ -30,16 +30,19 @@ export interface Choices {
 
 const scopes = ["run", "definition", "workspace"] as const;
 
+/** The option by which a decision is given where nobody can be asked. */
 export function withDigest(command: Command): Command {
   return command.option("--digest <digest>", "the digest that was shown; needed where nobody can be asked");
 }
 
+/** What goes with any decision on an approval. */
 export function withDecision(command: Command): Command {
   return command
     .option("--feedback <text>", "goes to the agent")
     .option("--note <text>", "stays with the approval, for approvers");
 }
 
+/** What goes with an approval alone; `readChoices` reads it. */
 export function withChoices(command: Command): Command {
   return command
     .option("--for <scope>", "remember the answer for the run, definition or workspace; as narrow as this call")

@@ -6,6 +6,7 @@ export interface WakeUp {
   sleep(): Promise<void>;
 }
 
+/** A wake-up that nobody has rung yet. One that comes while nobody sleeps ends the next sleep at once. */
 export function createWakeUp(): WakeUp {
   let isWoken = false;
   let waiter: (() => void) | undefined;

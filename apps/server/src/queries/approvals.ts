@@ -51,7 +51,7 @@ const votes = `coalesce((
     left join users g on g.id = w.say_of
    where w.approval_id = a.id), '[]')`;
 
-/** SQL: true of the pending approvals \`e\` that ask for the very same as \`a\`. */
+/** SQL: true of the pending approvals `e` that ask for the very same as `a`. */
 const isEqual = `e.workspace_id = a.workspace_id and e.status = 'pending' and e.kind = 'approval'
   and e.args_hash = a.args_hash and e.definition_hash = a.definition_hash and e.id <> a.id`;
 

@@ -41,6 +41,7 @@ export async function readUser(sql: Queryable, workspaceId: string, id: string):
   return row;
 }
 
+/** The workspace. Throws where there is none: a token's row names one that is there. */
 export async function readWorkspace(sql: Queryable, id: string): Promise<Workspace> {
   const [row] = await sql.unsafe<Workspace[]>(
     `select id, name, created_at as "createdAt" from workspaces where id = $1`,

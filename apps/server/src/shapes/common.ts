@@ -67,6 +67,7 @@ export function answers<S extends z.ZodType>(description: string, schema: S) {
   };
 }
 
+/** A body of JSON that a route requires, as its description has it. */
 export function jsonBody<S extends z.ZodType>(schema: S) {
   return { required: true, content: { "application/json": { schema } } };
 }

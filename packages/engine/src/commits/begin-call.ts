@@ -30,7 +30,10 @@ interface Row {
   detail: string | null;
 }
 
-/** Afterwards the call executes under the holder's epoch, its effect claimed, its approval consumed and its capabilities acquired; or nothing changed and the outcome says what no longer holds. */
+/**
+ * Afterwards the call executes under the holder's epoch, its effect claimed, its approval consumed and its capabilities
+ * acquired; or nothing changed, and the outcome says what no longer holds.
+ */
 export const beginCall = defineCommit<BeginCall, Row, BeginOutcome>({
   name: "begin_call",
   runOf: (call) => call.runId,

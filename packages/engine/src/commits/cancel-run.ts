@@ -12,8 +12,8 @@ export type CancelOutcome =
   | { readonly kind: "not_found" | "completed" | "failed" };
 
 /**
- * Afterwards the run and all its descendants are canceled and fenced, and nothing is left open under them; or it had ended before, and the outcome says how.
- * A tree spans runs, so it goes alone: never in one batch with another.
+ * Afterwards the run and all its descendants are canceled and fenced, and nothing is left open under them; or it had ended
+ * before, and the outcome says how. A tree spans runs, so it goes alone: never in one batch with another.
  */
 export const cancelRun: CommitKind<CancelRun, CancelOutcome> = {
   ...defineCommit<CancelRun, { run_id: string; outcome: CancelOutcome["kind"]; canceled: number }, CancelOutcome>({

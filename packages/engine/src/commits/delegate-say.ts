@@ -23,7 +23,10 @@ export type DelegateOutcome =
   | "not_delegable"
   | "settled";
 
-/** Afterwards the other person may decide on this one's say until then, where the approver rules let them; or nothing changed and the outcome says why. */
+/**
+ * Afterwards the other person may decide on this one's say until `until`, where the approver rules let them; or nothing
+ * changed, and the outcome says why.
+ */
 export async function delegateSay(sql: Queryable, asked: DelegateSay): Promise<DelegateOutcome> {
   const { delegationId, workspaceId, fromUser, toUser, approvalId = null, until, way } = asked;
   const [row] = await sql.unsafe<{ outcome: DelegateOutcome }[]>(

@@ -17,7 +17,10 @@ interface Row extends StandingRow {
   outcome: UnknownOutcome["kind"];
 }
 
-/** Afterwards the call is unknown, an outcome approval that never expires stands in the queue with its card, and the run is paused on it. */
+/**
+ * Afterwards the call is unknown, an outcome approval that never expires stands in the queue with its card, and the run is
+ * paused on it.
+ */
 export const markUnknown = defineCommit<MarkUnknown, Row, UnknownOutcome>({
   name: "mark_unknown",
   runOf: (call) => call.runId,

@@ -11,7 +11,10 @@ export interface RevokeDelegation {
 
 export type RevokeDelegationOutcome = "revoked" | "over_already" | "forbidden" | "not_found";
 
-/** Afterwards nobody decides on that say any more, and what was decided on it must be asked again where it has not begun; or nothing changed and the outcome says why. */
+/**
+ * Afterwards nobody decides on that say any more, and what was decided on it must be asked again where it has not begun; or
+ * nothing changed, and the outcome says why.
+ */
 export async function revokeDelegation(sql: Queryable, asked: RevokeDelegation): Promise<RevokeDelegationOutcome> {
   const { delegationId, workspaceId, userId, way } = asked;
   const [row] = await sql.unsafe<{ outcome: RevokeDelegationOutcome }[]>(

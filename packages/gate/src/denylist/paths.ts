@@ -52,10 +52,12 @@ export function isHome(path: string): boolean {
   return /^~[\w.-]*(?:\/[.*?]*)?$/.test(normalizePath(path));
 }
 
+/** Whether a path is a disk or a part of one, past its file system. */
 export function isRawDisk(path: string): boolean {
   return rawDisk.test(normalizePath(path));
 }
 
+/** Whether a path is the memory of the machine. */
 export function isRawMemory(path: string): boolean {
   return rawMemory.test(normalizePath(path));
 }

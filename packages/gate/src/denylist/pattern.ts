@@ -29,6 +29,7 @@ export interface FilePattern {
   readonly fits: (path: string, isWrite: boolean) => boolean;
 }
 
+/** A command as the patterns of the denylist look at it: its program, its arguments, and the paths in them. */
 export function readCommand(words: readonly ShellWord[], tempFolders: ReadonlySet<string>): ReadCommand {
   const [program, ...rest] = words;
   const args = rest.map(({ value }) => value);

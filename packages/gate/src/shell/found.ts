@@ -65,10 +65,12 @@ export interface Found {
   isTooMuch: boolean;
 }
 
+/** The commands among what was found, in their order. */
 export function commandsOf(found: Found): readonly FoundCommand[] {
   return found.items.flatMap((item) => (item.kind === "command" ? [item.command] : []));
 }
 
+/** The files that redirects read or write, in their order. */
 export function filesOf(found: Found): readonly FoundFile[] {
   return found.items.flatMap((item) => (item.kind === "file" ? [item.file] : []));
 }
