@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { chooseDataDir } from "./local/data-dir.ts";
 
 /** What the command line takes from its environment; every program it starts reads its own part of it. */
 export interface CliConfig {
@@ -15,18 +16,14 @@ export interface CliConfig {
 
 export const repositoryRoot = resolve(import.meta.dirname, "../../..");
 
-/** Where `dev` keeps everything unless it is told otherwise. */
-export const defaultDataDir = resolve(repositoryRoot, ".countersign");
-
 /** Reads the configuration of this process. An empty variable counts as absent; a relative data folder is the caller's. */
 export function readConfig(): CliConfig {
   const environment = process.env;
   const given = (name: string): string | undefined => environment[name] || undefined;
-  const dataDir = given("COUNTERSIGN_DATA");
   return Object.freeze({
     url: given("COUNTERSIGN_URL"),
     token: given("COUNTERSIGN_TOKEN"),
-    dataDir: dataDir === undefined ? defaultDataDir : resolve(dataDir),
+    dataDir: chooseDataDir(given("COUNTERSIGN_DATA")),
     databaseUrl: given("DATABASE_URL"),
     databaseDirectUrl: given("DATABASE_DIRECT_URL"),
     isColorUnwanted: given("NO_COLOR") !== undefined || given("TERM") === "dumb",

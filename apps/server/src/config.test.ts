@@ -1,3 +1,6 @@
+import { resolve } from "node:path";
+import { usualDataDir } from "@countersign/broker/data-dir.ts";
+import { canSwitchUser } from "@countersign/tools/exec-user.ts";
 import { expect, test } from "vitest";
 import { ConfigError, parseConfig } from "./config.ts";
 
@@ -11,7 +14,7 @@ test("only the database has no default, and the result cannot be changed", () =>
     host: "127.0.0.1",
     port: 7070,
     publicUrl: undefined,
-    dataDir: ".countersign",
+    dataDir: usualDataDir,
     brokerPublicKey: undefined,
     rateLimit: { perSecond: 50, burst: 500 },
     mayWebhooksBePrivate: false,
@@ -19,6 +22,27 @@ test("only the database has no default, and the result cannot be changed", () =>
     logLevel: "info",
   });
   expect(Object.isFrozen(config)).toBe(true);
+});
+
+test("the keys are in the repository wherever it is started, and a relative folder is below there", () => {
+  const started = process.cwd();
+  try {
+    process.chdir("/");
+    expect(parseConfig({ DATABASE_URL: databaseUrl }).dataDir).toBe(
+      resolve(import.meta.dirname, "../../../.countersign"),
+    );
+    expect(parseConfig({ DATABASE_URL: databaseUrl, COUNTERSIGN_DATA: "keys" }).dataDir).toBe("/keys");
+  } finally {
+    process.chdir(started);
+  }
+});
+
+test("commands are offered where the worker beside it offers them, and where it is told that one does", () => {
+  const userOf = (more: Record<string, string>) => parseConfig({ DATABASE_URL: databaseUrl, ...more }).osExec?.user;
+  expect(userOf({ PROVIDERS: "fake" })).toBe(canSwitchUser() ? "own" : undefined);
+  expect(userOf({ COUNTERSIGN_OS_EXEC: "1" })).toBe("own");
+  expect(userOf({ COUNTERSIGN_OS_EXEC: "same-user" })).toBe("same");
+  expect(userOf({ COUNTERSIGN_OS_EXEC: "0", PROVIDERS: "fake" })).toBeUndefined();
 });
 
 test("all problems are reported at once, and no value is repeated", () => {

@@ -1,8 +1,10 @@
 import { resolve } from "node:path";
+import { chooseDataDir } from "@countersign/broker/data-dir.ts";
 import { withoutPreparing } from "@countersign/db/without-preparing.ts";
 import type { EmbeddingsSettings } from "@countersign/kb/embeddings.ts";
 import { chooseEmbeddings } from "@countersign/kb/embeddings-settings.ts";
-import type { OsExecOptions } from "@countersign/tools/os-exec.ts";
+import { canSwitchUser } from "@countersign/tools/exec-user.ts";
+import { chooseOsExec, type OsExecOptions } from "@countersign/tools/os-exec.ts";
 import { z } from "zod";
 import type { OidcConfig } from "./oidc.ts";
 import type { RateLimit } from "./rate-limit.ts";
@@ -35,7 +37,7 @@ const schema = z
       .describe("Where browsers reach the server, if not at 127.0.0.1 or localhost"),
     COUNTERSIGN_DATA: z
       .string()
-      .default(".countersign")
+      .optional()
       .describe("The folder in which the worker leaves the public key that secrets are sealed to"),
     BROKER_PUBLIC_KEY: z
       .string()
@@ -97,6 +99,7 @@ export interface ServerConfig {
   readonly host: string;
   readonly port: number;
   readonly publicUrl: string | undefined;
+  /** Absolute. */
   readonly dataDir: string;
   /** A JWK; taken before the folder's. */
   readonly brokerPublicKey: string | undefined;
@@ -146,7 +149,7 @@ export function parseConfig(environment: NodeJS.ProcessEnv): ServerConfig {
     host: HOST,
     port: PORT,
     publicUrl: PUBLIC_URL,
-    dataDir: more.COUNTERSIGN_DATA,
+    dataDir: chooseDataDir(more.COUNTERSIGN_DATA),
     brokerPublicKey: more.BROKER_PUBLIC_KEY,
     toolFiles: more.COUNTERSIGN_TOOLS?.split(",")
       .filter((path) => path.trim() !== "")
@@ -171,13 +174,13 @@ function oidcOf({
   return { issuer, clientId, clientSecret };
 }
 
-/** Commands run in the worker; here it matters only whether they are offered, and as whom. */
+/** Commands run in the worker, which may be root where this is not; here it matters only whether they are offered, and as whom. */
 function describedOsExec({
   COUNTERSIGN_OS_EXEC: setting,
   PROVIDERS,
 }: Pick<z.infer<typeof schema>, "COUNTERSIGN_OS_EXEC" | "PROVIDERS">): OsExecOptions | undefined {
-  if (setting === "0" || (setting === undefined && PROVIDERS !== "fake")) return undefined;
-  return { user: setting === "same-user" ? "same" : "own", environment: {} };
+  const choice = chooseOsExec(setting, PROVIDERS === "fake", setting === "1" || canSwitchUser());
+  return choice.kind === "on" ? { user: choice.user, environment: {} } : undefined;
 }
 
 /** The configuration of this process; see `parseConfig`. */

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { chooseDataDir } from "@countersign/broker/data-dir.ts";
 import { type BrokerPublicKey, parsePublicKey, readPublicKey } from "@countersign/broker/public-key.ts";
 import { checkServer, checkTables } from "@countersign/db/boot-check.ts";
 import { connect } from "@countersign/db/connect.ts";
@@ -107,8 +108,8 @@ export async function startServer(
 
 /** Read anew each time: the worker may start after the server, and may make another key while it runs. */
 async function readSealingKey(config: Partial<ServerConfig>): Promise<BrokerPublicKey> {
-  const { brokerPublicKey, dataDir = ".countersign" } = config;
+  const { brokerPublicKey, dataDir } = config;
   return brokerPublicKey === undefined
-    ? await readPublicKey(dataDir)
+    ? await readPublicKey(chooseDataDir(dataDir))
     : parsePublicKey(brokerPublicKey, "BROKER_PUBLIC_KEY");
 }

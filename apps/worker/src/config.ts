@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { chooseDataDir } from "@countersign/broker/data-dir.ts";
 import type { Environment } from "@countersign/broker/environment.ts";
 import { withoutPreparing } from "@countersign/db/without-preparing.ts";
 import type { EmbeddingsSettings } from "@countersign/kb/embeddings.ts";
@@ -102,8 +103,6 @@ export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
-const repositoryRoot = resolve(import.meta.dirname, "../../..");
-
 /**
  * Reads the worker's configuration from environment variables. An empty variable counts as absent. The result is frozen.
  * Throws ConfigError with all problems at once.
@@ -133,7 +132,7 @@ export function parseConfig(environment: NodeJS.ProcessEnv): WorkerConfig {
     providers: env.PROVIDERS,
     anthropicBaseUrl: env.ANTHROPIC_BASE_URL,
     modelsFile: env.COUNTERSIGN_MODELS === undefined ? undefined : resolve(env.COUNTERSIGN_MODELS),
-    dataDir: resolve(env.COUNTERSIGN_DATA ?? resolve(repositoryRoot, ".countersign")),
+    dataDir: chooseDataDir(env.COUNTERSIGN_DATA),
     seedWorkspaceId: env.COUNTERSIGN_WORKSPACE,
     environment,
     toolFiles: listOf(env.COUNTERSIGN_TOOLS).map((path) => resolve(path)),

@@ -1,4 +1,5 @@
 import { relative } from "node:path";
+import { usualDataDir } from "@countersign/broker/data-dir.ts";
 import type { Task } from "../client.ts";
 import { shortId } from "../find-id.ts";
 import { commandLines } from "../show/card.ts";
@@ -7,7 +8,6 @@ import { createLive } from "../terminal/live.ts";
 import { spanOf } from "../terminal/time.ts";
 import { makeVisible } from "../terminal/visible.ts";
 import { cutTo } from "../terminal/width.ts";
-import { defaultDataDir } from "../config.ts";
 import type { Cli } from "../verb.ts";
 import type { ReceivedMail } from "./mail-server.ts";
 
@@ -116,7 +116,7 @@ function standingLines({ url, loginUrl, dataDir, tasks, elapsedMs }: Standing, {
     `${style.dim("Another link to sign in ")}${style.cyan("./countersign login")}`,
     `${style.dim("Everything that waits   ")}${style.cyan("./countersign tasks watch")}`,
     `${style.dim("Start one yourself      ")}${style.cyan('./countersign runs start triage "the leaf rake needs a new handle" --watch')}`,
-    ...(dataDir === defaultDataDir
+    ...(dataDir === usualDataDir
       ? []
       : [`${style.dim("In another terminal     ")}${style.cyan(`export COUNTERSIGN_DATA=${dataDir}`)}`]),
     style.dim(`Mail is kept in ${shown(dataDir)}/mail and goes nowhere. Ctrl-C stops everything; the cards wait on.`),
