@@ -26,6 +26,15 @@ test("the policy file that the documents show is a workspace's", () => {
   expect(read.map(({ kind }) => kind)).toEqual(["layer"]);
 });
 
+test("the built-in tools that the documents list are those of the catalog, with their effects and whether they ask", () => {
+  const listed = readText("docs/tools.md").matchAll(/^\| `([\w.]+)` \| [^|]+ \| ([\w-]+) \| (no|yes|always) \|$/gm);
+  const catalog = [...tools.values()].map(({ tool: { name, effect, needsApproval = false, alwaysGate = false } }) => {
+    const asks = needsApproval === true ? "yes" : "no";
+    return [name, effect, alwaysGate ? "always" : asks];
+  });
+  expect([...listed].map(([, ...cells]) => cells)).toEqual(catalog);
+});
+
 const pages = listFiles().filter((path) => path.endsWith(".md"));
 
 test.each(pages)("every place that %s links to in a page is a heading there", (page) => {

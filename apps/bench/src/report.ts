@@ -54,8 +54,8 @@ function ratioRows(results: BenchResults): string[] {
     };
   });
   return [
-    `| runs/s, of the best peer's | ${ratios.map(({ runs }) => `${shown(runs)} ×`).join(" | ")} |`,
-    `| decision to effect p50, of the fastest peer's | ${ratios.map(({ effect }) => `${shown(effect)} ×`).join(" | ")} |`,
+    `| runs/s, times the best peer's | ${ratios.map(({ runs }) => `${shown(runs)} ×`).join(" | ")} |`,
+    `| decision to effect p50, times the fastest peer's | ${ratios.map(({ effect }) => `${shown(effect)} ×`).join(" | ")} |`,
   ];
 }
 
