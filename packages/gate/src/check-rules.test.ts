@@ -10,8 +10,8 @@ const known: KnownTools = {
     { name: "os.exec", family: "shell" },
     { name: "mcp__x_y", server: "x_y" },
     { name: "mail.send" },
+    { name: "mcp__lazy", server: "lazy" },
   ],
-  servers: ["lazy"],
 };
 
 const demo = { kind: "tool", name: "demo" };

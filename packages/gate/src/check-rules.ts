@@ -7,8 +7,6 @@ import type { ToolFacts } from "./types.ts";
 /** What a rule may name. */
 export interface KnownTools {
   readonly tools: readonly Pick<ToolFacts, "name" | "aliases" | "family" | "server">[];
-  /** Servers that are configured, also where none of their tools is known yet. */
-  readonly servers?: readonly string[];
 }
 
 /** Something that is wrong with a rule. `path` leads to it: `[2].entries[0].pattern`. */
@@ -104,7 +102,7 @@ function problemOfTarget(target: RuleTarget, { mode }: WrittenRule, known: Known
         : undefined;
     }
     case "server": {
-      const servers = [...known.tools.flatMap(({ server }) => server ?? []), ...(known.servers ?? [])];
+      const servers = known.tools.flatMap(({ server }) => server ?? []);
       return servers.includes(target.name) ? undefined : unknownName("server", target.name, servers);
     }
     case "family": {

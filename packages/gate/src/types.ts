@@ -73,8 +73,6 @@ export interface ProposedCall {
   readonly argsText: string;
   /** Of the tool as it is registered now, as `hashDefinition` has it. */
   readonly definitionHash?: string;
-  /** Who wrote the call; the model unless stated. No row looks at it. */
-  readonly source?: "model" | "person";
   readonly classified?: Classified;
 }
 

@@ -15,7 +15,7 @@ export interface NearPage {
 
 export type NearPages =
   | { readonly kind: "found"; readonly pages: readonly NearPage[] }
-  | { readonly kind: "left out"; readonly reason: string };
+  | { readonly kind: "left_out"; readonly reason: string };
 
 export interface NearOptions {
   readonly model: string;
@@ -93,11 +93,11 @@ async function readReadiness(reader: Reader, { model, dims }: Space, mostCompare
            case when (select count(*) from seen) <= ${mostCompared}
                 then array(select distinct page_id from seen) end as few`;
   const support = judgeExtension(row);
-  if (support.kind === "missing") return { kind: "left out", reason: support.reason };
+  if (support.kind === "missing") return { kind: "left_out", reason: support.reason };
   const { isIndexed = false, few = [] } = row ?? {};
   if (few?.length === 0) return await explainNone(reader, { model, dims });
   if (few !== null || isIndexed) return { kind: "ready", few };
-  return { kind: "left out", reason: "the index of the vectors is not made yet" };
+  return { kind: "left_out", reason: "the index of the vectors is not made yet" };
 }
 
 /** Tells a model that was changed from one that is new, and both from a reader who sees nothing that has vectors. */
@@ -107,10 +107,10 @@ async function explainNone({ tx, workspaceId }: Reader, { model, dims }: Space):
            exists (select from page_vectors
                     where workspace_id = ${workspaceId}::uuid and model = ${model} and dims = ${dims}) as "isOfNow"
       from page_vectors where workspace_id = ${workspaceId}::uuid limit 1`;
-  if (other === undefined) return { kind: "left out", reason: "no page has vectors yet" };
+  if (other === undefined) return { kind: "left_out", reason: "no page has vectors yet" };
   if (other.isOfNow) return { kind: "found", pages: [] };
   return {
-    kind: "left out",
+    kind: "left_out",
     reason: `the pages have vectors of the model ${other.model} with ${other.dims} numbers; those of ${model} with ${dims} are not made yet`,
   };
 }

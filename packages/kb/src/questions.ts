@@ -2,7 +2,7 @@ import type { Embedder, Vector } from "./embeddings.ts";
 
 export type QuestionOutcome =
   | { readonly kind: "embedded"; readonly vector: Vector }
-  | { readonly kind: "left out"; readonly reason: string };
+  | { readonly kind: "left_out"; readonly reason: string };
 
 /** Turns what people and agents search for into vectors, without keeping them waiting. */
 export interface Questions {
@@ -24,7 +24,7 @@ export function createQuestions(embedder: Embedder, options: QuestionsOptions = 
   return {
     model: embedder.model,
     async embed(question) {
-      if (failed !== undefined && performance.now() < failed.until) return { kind: "left out", reason: failed.reason };
+      if (failed !== undefined && performance.now() < failed.until) return { kind: "left_out", reason: failed.reason };
       const outcome = await embedder.embed([question], { timeoutMs });
       const [vector] = outcome.kind === "embedded" ? outcome.vectors : [];
       if (vector !== undefined) {
@@ -34,7 +34,7 @@ export function createQuestions(embedder: Embedder, options: QuestionsOptions = 
       const reason = outcome.kind === "embedded" ? "the endpoint of embeddings answered nothing" : outcome.reason;
       // A question that is refused says nothing of the next one.
       if (outcome.kind === "failed") failed = { reason, until: performance.now() + restMs };
-      return { kind: "left out", reason };
+      return { kind: "left_out", reason };
     },
   };
 }

@@ -164,7 +164,7 @@ describe("a search with vectors", () => {
         return await findByVector({ tx, ...me }, embed("car", 64), { model: "words-64", mostCompared });
       });
     const open = { kind: "found", pages: [{ pageTitle: "Open" }] };
-    expect(await near(10)).toEqual({ kind: "left out", reason: "the index of the vectors is not made yet" });
+    expect(await near(10)).toEqual({ kind: "left_out", reason: "the index of the vectors is not made yet" });
     expect(await near(100), "who sees few of many needs no index").toMatchObject(open);
     await prepareIndex(sql, 64);
     expect(await near(10)).toMatchObject(open);

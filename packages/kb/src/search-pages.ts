@@ -108,14 +108,14 @@ function showHits(reader: Reader, lists: readonly RankedList[]): Hit[] {
 async function findNear(searcher: Searcher, questions: Questions, question: string): Promise<NearPages> {
   const { workspaceId, userId } = searcher;
   const embedded = await questions.embed(question);
-  if (embedded.kind === "left out") return embedded;
+  if (embedded.kind === "left_out") return embedded;
   try {
     return await searcher.read((tx) =>
       findByVector({ tx, workspaceId, userId }, embedded.vector, { model: questions.model }),
     );
   } catch {
     // The words are searched on another connection: where it is the database that fails, they say so.
-    return { kind: "left out", reason: "the database could not compare the vectors within a second" };
+    return { kind: "left_out", reason: "the database could not compare the vectors within a second" };
   }
 }
 

@@ -309,7 +309,7 @@ test("pages are found, listed by directory, and dumped up to a bound", async () 
   expect((await use(kbSearch(), { q: "nothinglikeit" })).content).toContain("No hits");
   const failing = kbSearch({
     model: "none",
-    embed: () => Promise.resolve({ kind: "left out", reason: "the endpoint is asleep" }),
+    embed: () => Promise.resolve({ kind: "left_out", reason: "the endpoint is asleep" }),
   });
   for (const q of ["unusual", "nothinglikeit"])
     expect((await use(failing, { q })).content).toMatch(/\nNot searched by meaning: the endpoint is asleep\.$/);

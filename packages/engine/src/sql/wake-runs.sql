@@ -1,6 +1,6 @@
 -- The last statement of a commit that somebody other than the holder made: takes the log numbers it used, derives the
 -- status, and makes the run ready. A live lease is left alone: its holder goes on with the news. A run in quarantine
--- stays there: the news waits on the row for whoever lets it go.
+-- stays there.
 create or replace function wake_runs(p_ids uuid[], p_lines int[]) returns void
 language plpgsql volatile as $$
 begin
