@@ -53,7 +53,7 @@ export type EngineEvent =
   | { readonly kind: "classifier.failed"; readonly runId: string; readonly tool: string; readonly error: unknown }
   | { readonly kind: "claim.failed"; readonly runId?: string; readonly error: unknown }
   | { readonly kind: "lease.lost"; readonly runId: string }
-  | { readonly kind: "sweep.failed"; readonly error: unknown }
+  | { readonly kind: "sweep.failed"; readonly runId?: string; readonly error: unknown }
   | { readonly kind: "bell.unavailable"; readonly error?: unknown };
 
 /** A run in this process's hands. Only the loop that drives it takes results in; a second look may freshen its policy. */

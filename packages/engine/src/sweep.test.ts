@@ -4,7 +4,8 @@ import { createSweep } from "./sweep.ts";
 import { callsOf, outcomeOf } from "./testing/driver.ts";
 import { driveRun, makeEngine, sendingTool, takeRun } from "./testing/engine.ts";
 import { engineDatabase } from "./testing/engine-database.ts";
-import { givenRun, makeWorld } from "./testing/fixtures.ts";
+import { givenGatedRun, givenRun, makeWorld } from "./testing/fixtures.ts";
+import { poisonRun } from "./testing/poison.ts";
 import { endLease, moveDeadlines, runRow } from "./testing/rows.ts";
 
 const { sql } = await engineDatabase();
@@ -72,3 +73,47 @@ test("more than a batch of dead leases is recovered in one sweep, and each once 
     select count(*)::int as n from runs where id = any (${runIds}::uuid[]) and lease_id is null and ready_at is not null and epoch = 1`;
   expect(rows[0]?.n).toBe(230);
 });
+
+test("DU23: a run that cannot expire is told to the operator at each sweep, and keeps no dead worker's run and no other step", async () => {
+  const { engine, sweep, rings } = given();
+  const world = await makeWorld(sql, spec);
+  const culprit = await givenGatedRun(sql, world, { expiresMs: 60_000 });
+  await moveDeadlines(sql, culprit.runId, -1);
+  const cure = await poisonRun(sql, culprit.runId);
+  for (let n = 1; n <= 2; n += 1) {
+    const dead = await givenRun(sql, world);
+    await takeRun(engine, dead);
+    await endLease(sql, dead);
+    await sweep();
+    expect(await runRow(sql, dead)).toMatchObject({ is_ready: true, is_leased: false });
+    expect(rings()).toBe(n);
+  }
+  const told = { kind: "sweep.failed", runId: culprit.runId };
+  expect(engine.events).toMatchObject([told, told]);
+  await cure();
+  await sweep();
+  expect(engine.events).toHaveLength(2);
+  expect(await callsOf(sql, culprit.runId)).toMatchObject([{ status: "denied" }]);
+});
+
+test.each(["expire_waits(int, uuid[])", "recover_runs(int, int, uuid[])", "take_policy_change(bigint)"])(
+  "a step that fails as a whole (%s) is told once and keeps no other",
+  async (signature) => {
+    const { engine, sweep } = given();
+    const world = await makeWorld(sql, { ...spec, approvalExpiresMs: 60_000 });
+    const dead = await givenRun(sql, world);
+    await takeRun(engine, dead);
+    await endLease(sql, dead);
+    const overdue = await givenRun(sql, world);
+    await driveRun(engine, overdue);
+    await moveDeadlines(sql, overdue, -1);
+    const [name = ""] = signature.split("(");
+    await sql.unsafe(`alter function ${signature} rename to ${name}_away`);
+    await sweep();
+    const away = signature.replace(name, `${name}_away`);
+    await sql.unsafe(`alter function ${away} rename to ${name}`);
+    expect(engine.events.map(({ kind }) => kind)).toEqual(["sweep.failed"]);
+    const isDone = { expired: (await runRow(sql, overdue)).is_ready, recovered: (await runRow(sql, dead)).is_ready };
+    expect(isDone).toEqual({ expired: name !== "expire_waits", recovered: name !== "recover_runs" });
+  },
+);

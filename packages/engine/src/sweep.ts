@@ -17,28 +17,41 @@ export interface SweepOptions {
 
 /**
  * Finds what no wake-up tells of: deadlines that passed, leases of dead workers, approvals of an older policy. Any number
- * of sweepers may run at once; each row is judged again under its lock.
+ * of sweepers may run at once; each row is judged again under its lock. What fails is reported, a run by itself and each of
+ * the three by itself; the next sweep tries it again.
  */
 export function createSweep(engine: Engine, { maxClaims, ring }: SweepOptions): () => Promise<void> {
-  async function sweepUntilDone(step: () => Promise<number>): Promise<number> {
-    let total = 0;
+  const onFailure = (runId: string, error: unknown): void => engine.report({ kind: "sweep.failed", runId, error });
+
+  async function sweepUntilDone(step: () => Promise<number>): Promise<void> {
     for (;;) {
       const done = await step();
-      total += done;
-      if (done < batch) return total;
+      if (done > 0) ring();
+      if (done < batch) return;
     }
   }
 
-  return async () => {
-    const expired = await sweepUntilDone(async () => (await expireWaits(engine.sql, batch)).length);
-    const recovered = await sweepUntilDone(async () => {
-      const found = await recoverRuns(engine.sql, batch, maxClaims);
-      for (const { runId, kind } of found)
-        if (kind === "quarantined") engine.report({ kind: "run.quarantined", runId });
-      return found.length;
-    });
-    if (expired + recovered > 0) ring();
+  const steps = [
+    () => sweepUntilDone(async () => (await expireWaits(engine.sql, batch, onFailure)).length),
+    () =>
+      sweepUntilDone(async () => {
+        const found = await recoverRuns(engine.sql, batch, maxClaims, onFailure);
+        for (const { runId, kind } of found)
+          if (kind === "quarantined") engine.report({ kind: "run.quarantined", runId });
+        return found.length;
+      }),
+    async () => {
+      await regateApprovals(engine, regateWindow);
+    },
+  ];
 
-    await regateApprovals(engine, regateWindow);
+  return async () => {
+    for (const step of steps) {
+      try {
+        await step();
+      } catch (error) {
+        engine.report({ kind: "sweep.failed", error });
+      }
+    }
   };
 }

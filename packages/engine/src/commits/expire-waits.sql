@@ -3,7 +3,8 @@
 -- expires: the run is only looked at again later. Each row is judged again under its lock, so a second sweeper with an
 -- old list does nothing. Approvals whose time has not come, but that of a reminder or an escalation, are reminded or
 -- escalated. Returns the runs of which something was said, with how many of their waits expired.
-create or replace function expire_waits(p_limit int)
+--   p_only: null, or the only runs to consider (a batch that failed is retried one by one).
+create or replace function expire_waits(p_limit int, p_only uuid[])
 returns table (run_id uuid, expired int)
 language plpgsql volatile set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
@@ -14,7 +15,12 @@ declare
   reminded  uuid[];
 begin
   select array_agg(l.id) into due
-    from (select r.id from runs r where r.wake_at <= clock_timestamp() order by r.wake_at limit p_limit for no key update skip locked) l;
+    from (select r.id
+            from runs r
+           where r.wake_at <= clock_timestamp() and (p_only is null or r.id = any (p_only))
+           order by r.wake_at
+           limit p_limit
+             for no key update skip locked) l;
   if due is null then
     return;
   end if;

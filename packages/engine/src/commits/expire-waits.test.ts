@@ -13,6 +13,7 @@ import {
   givenRun,
   makeWorld,
 } from "../testing/fixtures.ts";
+import { poisonRun } from "../testing/poison.ts";
 import { callRow, moveDeadlines, runRow } from "../testing/rows.ts";
 import { allRows, failAtEveryWrite } from "../testing/write-faults.ts";
 import { transaction } from "@countersign/db/transaction.ts";
@@ -199,6 +200,24 @@ test("DU14: two sweepers at once expire each wait once", async () => {
   const lines =
     await sql`select run_id from run_log where kind = 'approval.expired' and run_id = any (${runs}::uuid[])`;
   expect(lines).toHaveLength(12);
+});
+
+test("DU23: a run whose rows make the expiry fail harms only itself, for however long", async () => {
+  const world = await makeWorld(sql);
+  const runs: string[] = [];
+  for (const ms of [-3000, -2000, -1000]) {
+    const { runId } = await givenGatedRun(sql, world, { expiresMs: 60_000 });
+    await moveDeadlines(sql, runId, ms);
+    runs.push(runId);
+  }
+  const [culprit = "", ...sound] = runs;
+  const cure = await poisonRun(sql, culprit);
+  const failed: string[] = [];
+  expect(await expireWaits(sql, 2, (runId) => failed.push(runId))).toEqual(sound);
+  expect(await expireWaits(sql, 2, (runId) => failed.push(runId))).toEqual([]);
+  expect(failed).toEqual([culprit, culprit]);
+  await cure();
+  expect(await expireWaits(sql, 2)).toEqual([culprit]);
 });
 
 test("DU05: an expiry that fails at any write leaves the waits open", async () => {

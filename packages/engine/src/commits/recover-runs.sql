@@ -1,7 +1,8 @@
 -- Leased by a dead worker → ready, or quarantined after p_max_claims claims without progress: a run that keeps killing
 -- its worker stops until a person looks at it. What the dead worker was executing stays executing under its old epoch;
 -- whoever claims the run next decides by the tool's effect what became of it.
-create or replace function recover_runs(p_limit int, p_max_claims int)
+--   p_only: null, or the only runs to consider (a batch that failed is retried one by one).
+create or replace function recover_runs(p_limit int, p_max_claims int, p_only uuid[])
 returns table (run_id uuid, outcome text)
 language plpgsql volatile set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
@@ -10,22 +11,17 @@ declare
   quarantined uuid[];
 begin
   select array_agg(l.id) into dead
-    from (select r.id from runs r where r.lease_id is not null and r.lease_until < clock_timestamp() order by r.lease_until limit p_limit
+    from (select r.id
+            from runs r
+           where r.lease_id is not null and r.lease_until < clock_timestamp() and (p_only is null or r.id = any (p_only))
+           order by r.lease_until
+           limit p_limit
              for no key update skip locked) l;
   if dead is null then
     return;
   end if;
 
-  with stopped as (
-    update runs r
-       set quarantined_at = clock_timestamp()
-     where r.id = any (dead) and r.claims_without_progress >= p_max_claims
-    returning r.id, r.workspace_id, r.claims_without_progress),
-  audited as (
-    insert into audit (workspace_id, actor, action, run_id, details)
-    select s.workspace_id, 'system:recovery', 'run.quarantined', s.id, json_build_object('claimsWithoutProgress', s.claims_without_progress)
-      from stopped s)
-  select array_agg(s.id) into quarantined from stopped s;
+  quarantined := quarantine_runs(dead, p_max_claims);
 
   update runs r
      set lease_id    = null,

@@ -13,6 +13,7 @@ import {
   givenRun,
   makeWorld,
 } from "../testing/fixtures.ts";
+import { poisonRun } from "../testing/poison.ts";
 import { callRow, endLease, runRow } from "../testing/rows.ts";
 import { failAtEveryWrite } from "../testing/write-faults.ts";
 import { decideApproval } from "./decide-approval.ts";
@@ -158,6 +159,27 @@ test("DU14: recoverers at once recover each run once, and no more than asked for
       .map(({ runId }) => runId)
       .toSorted(),
   ).toEqual(runs.toSorted());
+});
+
+test("DU23: a run whose rows make the recovery fail harms only itself, for however long", async () => {
+  const world = await makeWorld(sql);
+  const runs: string[] = [];
+  for (let i = 0; i < 3; i += 1) {
+    const runId = await givenRun(sql, world);
+    await claimRun(sql, runId);
+    await endLease(sql, runId);
+    runs.push(runId);
+  }
+  const [culprit = "", ...sound] = runs;
+  const cure = await poisonRun(sql, culprit);
+  const failed: string[] = [];
+  expect(await recoverRuns(sql, 2, 5, (runId) => failed.push(runId))).toEqual(
+    sound.map((runId) => ({ runId, kind: "ready" })),
+  );
+  expect(await recoverRuns(sql, 2, 5, (runId) => failed.push(runId))).toEqual([]);
+  expect(failed).toEqual([culprit, culprit]);
+  await cure();
+  expect(await recoverRuns(sql, 2, 5)).toEqual([{ runId: culprit, kind: "ready" }]);
 });
 
 test.each([0, 5])(
