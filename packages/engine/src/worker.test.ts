@@ -1,10 +1,11 @@
-import { afterEach, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { startRun } from "./commits/start-run.ts";
 import type { Scenario } from "./scripted-model.ts";
 import { callsOf, decidePending, endEveryRun, outcomeOf, steer, stopPoint, until } from "./testing/driver.ts";
 import { readingTool, sendingTool } from "./testing/engine.ts";
 import { engineDatabase } from "./testing/engine-database.ts";
 import { givenRun, makeWorld } from "./testing/fixtures.ts";
+import { poisonRun } from "./testing/poison.ts";
 import { countRows, runRow } from "./testing/rows.ts";
 import { aWorker, type TestWorker } from "./testing/worker.ts";
 import type { Tool, ToolResult } from "./tool.ts";
@@ -199,6 +200,53 @@ test("DU39: a run that can never be taken in hand ends in quarantine after as ma
   });
   await until(() => engine.events.some(({ kind }) => kind === "run.quarantined"));
   expect(engine.events.filter(({ kind }) => kind === "run.dropped")).toHaveLength(3);
+});
+
+describe("DU23, DU39: a run whose rows make its claim fail", () => {
+  /** Its wait for the next try is over, again and again, until it is in quarantine. */
+  const isQuarantined = async (runId: string): Promise<boolean> => {
+    await sql`update runs set ready_at = clock_timestamp() where id = ${runId} and ready_at > clock_timestamp()`;
+    return (await runRow(sql, runId)).waits_on === "quarantine";
+  };
+
+  test("keeps nobody from a worker with room for one, and ends in quarantine after as many claims as are allowed", async () => {
+    const world = await makeWorld(sql, spec);
+    const culprit = await givenRun(sql, world);
+    const sound = await givenRun(sql, world);
+    const cure = await poisonRun(sql, culprit, "new.lease_id is not null");
+    const { engine } = start([], () => ({ say: "ok" }), { capacity: 1, maxClaims: 3 });
+    await until(() => hasEnded(sound));
+    await until(() => isQuarantined(culprit));
+    await cure();
+    expect(await runRow(sql, culprit)).toMatchObject({ status: "paused", epoch: 0, claims: 3, is_ready: false });
+    await until(() => engine.events.some(({ kind }) => kind === "run.quarantined"));
+    expect(engine.events).toMatchObject([
+      ...Array.from({ length: 3 }, () => ({ kind: "claim.failed", runId: culprit })),
+      { kind: "run.quarantined", runId: culprit },
+    ]);
+  });
+
+  test("with its news only is given back after what is under way, and ends the same", async () => {
+    const world = await makeWorld(sql, spec);
+    const middle = stopPoint<ToolResult>();
+    const { engine } = start(
+      [readingTool("look", () => middle.stay())],
+      ({ turn }) => (turn === 0 ? { use: [{ tool: "look", args: {} }] } : { say: "ok" }),
+      { maxClaims: 2 },
+    );
+    const runId = await givenRun(sql, world);
+    await middle.reached;
+    // Of what is written to a run that is held only a claim leaves `changed` alone.
+    const isClaim = "new.lease_id is not null and new.ready_at is null and new.changed = old.changed";
+    const cure = await poisonRun(sql, runId, isClaim);
+    await steer(sql, world, runId, "hurry");
+    await until(() => engine.events.some(({ kind }) => kind === "claim.failed"));
+    middle.letGo(done("seen"));
+    await until(() => isQuarantined(runId));
+    await cure();
+    expect(await callsOf(sql, runId)).toMatchObject([{ status: "done" }]);
+    expect(await runRow(sql, runId)).toMatchObject({ epoch: 1, is_leased: false, unread: 1 });
+  });
 });
 
 test("a steer to a run in hand is read in its next turn", async () => {

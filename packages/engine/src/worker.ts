@@ -2,12 +2,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Sql } from "@countersign/db/connect.ts";
 import { advance, type Step } from "./advance.ts";
 import { claimRuns } from "./commits/claim-runs.ts";
+import { passOverRun } from "./commits/pass-over-run.ts";
 import { renewLeases } from "./commits/renew-leases.ts";
 import { type Engine, type HeldRun, takeInHand } from "./engine.ts";
 import { findStoppedHolds } from "./find-stopped-holds.ts";
 import type { RunSnapshot } from "./run-snapshot.ts";
 import { singly } from "./singly.ts";
 import { createSweep } from "./sweep.ts";
+import { isFaultOfRows } from "./together.ts";
 
 export interface WorkerOptions {
   readonly name: string;
@@ -78,15 +80,31 @@ export function startWorker(engine: Engine, options: WorkerOptions): Worker {
     const held = [...runs.values()].map(({ run }) => run.hold);
     if (limit === 0 && held.length === 0) return;
     const claimedAt = performance.now();
-    const claimed = await claimRuns(engine.sql, { worker: name, leaseMs, limit, held, tools }, (runId, error) =>
-      engine.report({ kind: "claim.failed", runId, error }),
-    );
+    const claimed = await claimRuns(engine.sql, { worker: name, leaseMs, limit, held, tools }, passOver);
     mayBeMore = limit > 0 && claimed.filter(({ kind }) => kind === "claimed").length === limit;
     for (const one of claimed) {
       if (one.kind === "claimed") await take(one.snapshot, claimedAt);
       else tellNews(one.runId);
     }
     if (mayBeMore && runs.size < capacity) look.ask();
+  }
+
+  /** A run that its own rows keep from being claimed, also with its news: it waits, and at last a person is to look at it. */
+  async function passOver(runId: string, error: unknown): Promise<void> {
+    engine.report({ kind: "claim.failed", runId, error });
+    if (!isFaultOfRows(error)) return;
+    const holds = holdsOf(runId);
+    for (const run of holds) {
+      run.isLeaving = true;
+      run.news.resolve();
+    }
+    if (holds.length > 0) return;
+    try {
+      const outcome = await passOverRun(engine.sql, runId, options.maxClaims);
+      if (outcome === "quarantined") engine.report({ kind: "run.quarantined", runId });
+    } catch (refusal) {
+      engine.report({ kind: "claim.failed", runId, error: refusal });
+    }
   }
 
   function holdsOf(runId: string): HeldRun[] {

@@ -19,10 +19,12 @@ import {
   makeWorld,
   toolHashes,
 } from "../testing/fixtures.ts";
+import { poisonRun } from "../testing/poison.ts";
 import { callRow, runRow } from "../testing/rows.ts";
 import { failAtEveryWrite } from "../testing/write-faults.ts";
 import { type Claimed, claimRuns, type ClaimRuns } from "./claim-runs.ts";
 import { decideApproval } from "./decide-approval.ts";
+import { killScope } from "./kill-scope.ts";
 import { recordTurn } from "./record-turn.ts";
 import { steerRun } from "./steer-run.ts";
 
@@ -273,22 +275,14 @@ test("a call that a dead worker left executing stays as it was, under its old ep
 });
 
 describe("DU23: a run whose rows make the claim fail harms only itself", () => {
-  async function poison(runId: string): Promise<() => Promise<void>> {
-    await sql.unsafe(`
-      create or replace function refuse_poisoned() returns trigger language plpgsql as $$
-      begin raise exception 'poisoned'; end $$;
-      create trigger refuse_poisoned before update on runs for each row when (old.id = '${runId}' and new.lease_id is not null) execute function refuse_poisoned();`);
-    return async () => {
-      await sql.unsafe("drop function refuse_poisoned() cascade");
-    };
-  }
+  const isClaim = "new.lease_id is not null";
 
   test("the other nine of a batch of ten are claimed, and the culprit is named", async () => {
     const world = await makeWorld(sql);
     const ids: string[] = [];
     for (let i = 0; i < 10; i += 1) ids.push(await givenRun(sql, world));
     const culprit = ids[1] ?? "";
-    const cure = await poison(culprit);
+    const cure = await poisonRun(sql, culprit, isClaim);
     const failed: string[] = [];
     const claimed = await claim(sql, { limit: 10 }, (runId) => failed.push(runId));
     expect(idsOf(claimed)).toEqual(ids.filter((id) => id !== culprit).toSorted());
@@ -306,13 +300,28 @@ describe("DU23: a run whose rows make the claim fail harms only itself", () => {
     await commitWithin(sql, steerRun, aSteer(world, culprit));
     await commitWithin(sql, steerRun, aSteer(world, sound));
     const fresh = await givenRun(sql, world);
-    const cure = await poison(culprit);
+    const cure = await poisonRun(sql, culprit, isClaim);
     const failed: string[] = [];
     const claimed = await claim(sql, { held }, (runId) => failed.push(runId));
     expect(idsOf(claimed)).toEqual([sound, fresh].toSorted());
     expect(failed).toEqual([culprit]);
     await cure();
     expect(idsOf(await claim(sql, { held }))).toEqual([culprit]);
+  });
+
+  test("also for a worker with room for one: it gets the one behind the culprit and what is killed, and no more", async () => {
+    const world = await makeWorld(sql);
+    const culprit = await givenRun(sql, world);
+    const killed = await givenRun(sql, world);
+    await killScope(sql, { scope: "run", scopeId: killed, workspaceId: world.workspaceId }, world.admin, "stop");
+    const behind = [await givenRun(sql, world), await givenRun(sql, world)];
+    const cure = await poisonRun(sql, culprit, isClaim);
+    const failed: string[] = [];
+    for (const runId of behind)
+      expect(idsOf(await claim(sql, { limit: 1 }, (one) => failed.push(one)))).toEqual([runId]);
+    expect(failed).toEqual([culprit, culprit]);
+    await cure();
+    expect(idsOf(await claim(sql))).toEqual([culprit]);
   });
 });
 

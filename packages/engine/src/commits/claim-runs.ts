@@ -1,6 +1,7 @@
 import type { Queryable } from "@countersign/db/connect.ts";
 import { asRead, type RunSnapshot } from "../run-snapshot.ts";
 import type { Hold } from "../held-run.ts";
+import { togetherOrAlone } from "../together.ts";
 
 export interface ClaimRuns {
   readonly worker: string;
@@ -26,15 +27,28 @@ interface Row {
 const claim = `select run_id, is_new, snapshot from claim_runs(
   $1::text, $2::bigint, $3::int, $4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::text[])`;
 
-const candidates = `select id from runs where ready_at <= clock_timestamp() and lease_id is null order by ready_at limit $1`;
+const candidates = `
+  select r.id
+    from runs r
+   where r.ready_at <= clock_timestamp() and r.lease_id is null
+     and not exists (select 1 from policies p
+                      where p.killed_at is not null
+                        and p.scope_id in ('00000000-0000-0000-0000-000000000000', r.workspace_id, r.definition_id, r.id))
+   order by r.ready_at
+   limit $1`;
+
+/** So many runs that cannot be claimed are passed over by a worker that has room for one. */
+const passedOver = 100;
 
 /**
- * Afterwards the returned runs are leased to this worker under a new epoch, or are news of runs it held; their approved calls that needed no further look have begun. Where one run's rows make the batch fail the others are claimed one by one, and `onFailure` is told of the culprit.
+ * Afterwards the returned runs are leased to this worker under a new epoch, or are news of runs it held; their approved
+ * calls that needed no further look have begun. Where one run's rows make the batch fail the others are claimed one by one,
+ * those behind it too, and `onFailure` is told of the culprit.
  */
 export async function claimRuns(
   sql: Queryable,
   request: ClaimRuns,
-  onFailure: (runId: string, error: unknown) => void,
+  onFailure: (runId: string, error: unknown) => void | Promise<void>,
 ): Promise<readonly Claimed[]> {
   const send = async (only: readonly string[] | null, held: readonly Hold[]): Promise<Claimed[]> => {
     const rows = await sql.unsafe<Row[]>(
@@ -56,20 +70,15 @@ export async function claimRuns(
     );
   };
 
-  try {
-    return await send(null, request.held);
-  } catch {
-    const claimed: Claimed[] = [];
-    const sendOne = async (runId: string, only: readonly string[], held: readonly Hold[]): Promise<void> => {
-      try {
-        claimed.push(...(await send(only, held)));
-      } catch (error) {
-        onFailure(runId, error);
-      }
-    };
-    for (const hold of request.held) await sendOne(hold.runId, [], [hold]);
-    const ready = await sql.unsafe<{ id: string }[]>(candidates, [request.limit], { prepare: true });
-    for (const { id } of ready) await sendOne(id, [id], []);
-    return claimed;
-  }
+  return await togetherOrAlone<{ readonly runId: string; readonly hold?: Hold }, Claimed>({
+    together: () => send(null, request.held),
+    members: async () => {
+      const limit = request.limit === 0 ? 0 : request.limit + passedOver;
+      const ready = await sql.unsafe<{ id: string }[]>(candidates, [limit], { prepare: true });
+      return [...request.held.map((hold) => ({ runId: hold.runId, hold })), ...ready.map(({ id }) => ({ runId: id }))];
+    },
+    alone: ({ runId, hold }) => (hold === undefined ? send([runId], []) : send([], [hold])),
+    onFailure: ({ runId }, error) => onFailure(runId, error),
+    isEnough: (done) => request.limit > 0 && done.filter(({ kind }) => kind === "claimed").length >= request.limit,
+  });
 }
