@@ -1,5 +1,6 @@
 import type { Queryable } from "@countersign/db/connect.ts";
 import type { Hold } from "./held-run.ts";
+import { togetherOrAlone } from "./together.ts";
 
 export interface StoppedHold {
   readonly runId: string;
@@ -19,13 +20,20 @@ const find = `
     join policy_of($1::uuid[]) p on p.run_id = r.id
    where r.lease_id is distinct from h.lease or p.killed is not null or p.versions <> h.versions`;
 
-/** Of the given holds, those whose work must stop now or look at the run's policy again. Read only. */
-export async function findStoppedHolds(
-  sql: Queryable,
-  holds: readonly (Hold & { readonly policyVersions: string })[],
-): Promise<readonly StoppedHold[]> {
-  const runs = holds.map((hold) => hold.runId);
-  const leases = holds.map((hold) => hold.leaseId);
-  const versions = holds.map((hold) => hold.policyVersions);
-  return await sql.unsafe<StoppedHold[]>(find, [runs, leases, versions], { prepare: true });
+type PolicyHold = Hold & { readonly policyVersions: string };
+
+/** Of the given holds, those whose work must stop now or look at the run's policy again; one that cannot be read hides no other. Read only. */
+export async function findStoppedHolds(sql: Queryable, holds: readonly PolicyHold[]): Promise<readonly StoppedHold[]> {
+  const send = async (some: readonly PolicyHold[]): Promise<readonly StoppedHold[]> => {
+    const runs = some.map((hold) => hold.runId);
+    const leases = some.map((hold) => hold.leaseId);
+    const versions = some.map((hold) => hold.policyVersions);
+    return await sql.unsafe<StoppedHold[]>(find, [runs, leases, versions], { prepare: true });
+  };
+  return await togetherOrAlone({
+    together: () => send(holds),
+    members: async () => holds,
+    alone: (hold) => send([hold]),
+    onFailure: () => undefined,
+  });
 }

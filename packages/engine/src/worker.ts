@@ -165,7 +165,7 @@ export function startWorker(engine: Engine, options: WorkerOptions): Worker {
       const holds = [...runs.values()].flatMap(({ run, renewedAt }) => (renewedAt < beganAt ? [run.hold] : []));
       if (holds.length === 0) return;
       const sentAt = performance.now();
-      const kept = await renewLeases(renewals, holds, leaseMs);
+      const kept = await renewLeases(renewals, holds, leaseMs, () => undefined);
       const renewed = new Set(kept.flatMap(({ runId, isRenewed }) => (isRenewed ? [runId] : [])));
       for (const inHand of runs.values()) if (renewed.has(inHand.run.hold.runId)) inHand.renewedAt = sentAt;
       if (renewed.size === kept.length) return;

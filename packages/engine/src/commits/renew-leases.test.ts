@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { commitWithin } from "../commit.ts";
 import { engineDatabase } from "../testing/engine-database.ts";
 import { claimRun, givenRun, makeWorld } from "../testing/fixtures.ts";
+import { poisonRun } from "../testing/poison.ts";
 import { endLease } from "../testing/rows.ts";
 import { allRows, failAtEveryWrite } from "../testing/write-faults.ts";
 import { cancelRun } from "./cancel-run.ts";
@@ -59,6 +60,19 @@ test("DU11: a lease that another has, that was recovered, or whose run has ended
   const stranger = { ...next, leaseId: uuidv7() };
   expect(await renewLeases(sql, [taken, recovered, ended, stranger], 60_000)).toEqual([]);
   expect(await allRows(sql)).toBe(before);
+});
+
+test("DU23: a run whose row cannot be written costs no other its lease", async () => {
+  const world = await makeWorld(sql);
+  const culprit = await claimRun(sql, await givenRun(sql, world));
+  const sound = await claimRun(sql, await givenRun(sql, world));
+  const cure = await poisonRun(sql, culprit.runId);
+  const failed: string[] = [];
+  const renewed = await renewLeases(sql, [culprit, sound], 300_000, ({ runId }) => failed.push(runId));
+  expect(renewed).toEqual([{ runId: sound.runId, isRenewed: true }]);
+  expect(failed).toEqual([culprit.runId]);
+  expect(await leaseOf(sound.runId)).toBeGreaterThan(290_000);
+  await cure();
 });
 
 test("a renewal waits for no lock: a locked run is passed over, and still known to be held", async () => {
