@@ -1,5 +1,7 @@
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
+import { transaction } from "@countersign/db/transaction.ts";
 import { makeWorld, type World } from "@countersign/engine/testing/fixtures.ts";
+import { putCalendarEvent } from "@countersign/ops/calendar.ts";
 import { addReminder } from "@countersign/ops/reminders.ts";
 import pino from "pino";
 import { afterAll, expect, test } from "vitest";
@@ -15,7 +17,7 @@ afterAll(async () => {
 
 async function startWorker() {
   const boss = await startQueue(url, log);
-  const heartbeat = await startHeartbeat({ sql, boss, queuePollSeconds: 0.5 });
+  const heartbeat = await startHeartbeat({ sql, boss, log, queuePollSeconds: 0.5 });
   running.push(async () => {
     await heartbeat.stop();
     await boss.stop();
@@ -48,4 +50,36 @@ test("with two workers on one schedule, whatever is due in any workspace becomes
     (await sql`select from pgboss.job where name = ${heartbeatQueue} and state < 'completed'`).length;
   await expect.poll(waiting, { timeout: 20_000 }).toBe(0);
   expect(await titlesOf(one)).toEqual(["a", "b"]);
+});
+
+test("a reminder or an event that can become no task keeps no other, in its workspace or elsewhere", async () => {
+  const [one, other] = [await makeWorld(sql), await makeWorld(sql)];
+  const dueAt = new Date(Date.now() - 1_000);
+  for (const [{ workspaceId, operator: userId }, texts] of [
+    [one, ["bad", "good"]],
+    [other, ["good"]],
+  ] as const) {
+    for (const text of texts) await addReminder(sql, { workspaceId, text, dueAt, userId, createdBy: "system" });
+    for (const title of texts) {
+      const startsAt = new Date(Date.now() + 600_000);
+      const event = {
+        uid: title,
+        title,
+        startsAt,
+        endsAt: startsAt,
+        timeZone: "UTC",
+        prepareMinutes: 30,
+        putBy: "user",
+      };
+      await transaction(sql, (tx) => putCalendarEvent(tx, { workspaceId, ...event }));
+    }
+  }
+  await sql`alter table tasks add constraint refuse_bad check (title !~ 'bad')`;
+  const boss = await startWorker();
+  await boss.send(heartbeatQueue);
+  await expect.poll(async () => (await titlesOf(one)).length, { timeout: 20_000 }).toBe(2);
+  await expect.poll(async () => (await titlesOf(other)).length, { timeout: 20_000 }).toBe(2);
+  for (const world of [one, other])
+    expect(await titlesOf(world)).toEqual([expect.stringMatching(/^Prepare for good,/), "good"]);
+  await sql`alter table tasks drop constraint refuse_bad`;
 });

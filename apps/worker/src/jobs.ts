@@ -34,7 +34,7 @@ export async function startJobs(options: JobsOptions): Promise<{ stop(): Promise
   try {
     parts.push(await startDeliveries({ sql, boss, keyring, log, mayBePrivate, onAttempt }));
     parts.push(await startCaptures({ sql, boss, log }));
-    parts.push(await startHeartbeat({ sql, boss }));
+    parts.push(await startHeartbeat({ sql, boss, log }));
   } catch (error) {
     await stop();
     throw error;

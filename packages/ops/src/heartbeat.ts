@@ -1,4 +1,4 @@
-import type { Tx } from "@countersign/db/connect.ts";
+import type { Queryable, Tx } from "@countersign/db/connect.ts";
 import { v7 as newId } from "uuid";
 import { formatWallTime } from "./wall-time.ts";
 
@@ -23,24 +23,50 @@ const mostAtOnce = 200;
 const section = "up-next";
 const by = "system:heartbeat";
 
+/** A reminder, by its id, or an event, by its uid, of which a task is due. */
+export interface DueRow {
+  readonly workspaceId: string;
+  readonly about: "reminder" | "event";
+  readonly key: string;
+}
+
 /**
  * Makes a task of every reminder that is due, and of every event that is to be prepared for by now and has not begun, in one
- * workspace or in all: each once, however many look at the same time. The same rows at the same time make the same tasks.
+ * workspace or in all, or of one row only: each once, however many look at the same time. The same rows at the same time
+ * make the same tasks.
  */
-export async function beat(tx: Tx, workspaceId?: string): Promise<Beat> {
-  const reminders = await remind(tx, workspaceId ?? null);
-  const events = await prepare(tx, workspaceId ?? null);
+export async function beat(tx: Tx, workspaceId?: string, only?: DueRow): Promise<Beat> {
+  const among = { workspaceId: workspaceId ?? only?.workspaceId ?? null, key: only?.key ?? null };
+  const reminders = only?.about === "event" ? [] : await remind(tx, among);
+  const events = only?.about === "reminder" ? { tasks: [], seen: 0 } : await prepare(tx, among);
   return {
     tasks: [...reminders, ...events.tasks],
     isMore: reminders.length === mostAtOnce || events.seen === mostAtOnce,
   };
 }
 
-async function remind(tx: Tx, workspaceId: string | null): Promise<DueTask[]> {
+/** What a beat would take now, in all workspaces, up to `limit` of each kind. */
+export async function findDueRows(sql: Queryable, limit: number): Promise<DueRow[]> {
+  return await sql<DueRow[]>`
+    (select workspace_id as "workspaceId", 'reminder' as about, id::text as key from reminders
+      where status = 'pending' and due_at <= clock_timestamp() order by due_at, id limit ${limit})
+     union all
+    (select workspace_id, 'event', uid from calendar_events
+      where prepare_at <= clock_timestamp() order by prepare_at, workspace_id, uid limit ${limit})`;
+}
+
+interface Among {
+  readonly workspaceId: string | null;
+  /** The one row, or null. */
+  readonly key: string | null;
+}
+
+async function remind(tx: Tx, { workspaceId, key }: Among): Promise<DueTask[]> {
   // Rows that another heartbeat holds are passed over: it makes their tasks.
   const due = await tx<{ id: string; workspaceId: string; text: string; runId: string | null }[]>`
     select id, workspace_id as "workspaceId", text, run_id as "runId" from reminders
      where status = 'pending' and due_at <= clock_timestamp() and (${workspaceId}::uuid is null or workspace_id = ${workspaceId})
+       and (${key}::uuid is null or id = ${key})
      order by due_at, id limit ${mostAtOnce} for no key update skip locked`;
   const tasks = due.map((reminder) => ({ ...reminder, taskId: newId(), title: reminder.text }));
   await insertTasks(tx, tasks);
@@ -59,12 +85,13 @@ async function remind(tx: Tx, workspaceId: string | null): Promise<DueTask[]> {
   }));
 }
 
-async function prepare(tx: Tx, workspaceId: string | null): Promise<{ tasks: DueTask[]; seen: number }> {
+async function prepare(tx: Tx, { workspaceId, key }: Among): Promise<{ tasks: DueTask[]; seen: number }> {
   const due = await tx<DueEvent[]>`
     select uid, workspace_id as "workspaceId", title, starts_at as "startsAt", time_zone as "timeZone",
            starts_at > clock_timestamp() as "isAhead"
       from calendar_events
      where prepare_at <= clock_timestamp() and (${workspaceId}::uuid is null or workspace_id = ${workspaceId})
+       and (${key}::text is null or uid = ${key})
      order by prepare_at, workspace_id, uid limit ${mostAtOnce} for no key update skip locked`;
   const found = due.map((event) => ({ ...event, taskId: event.isAhead ? newId() : null }));
   const tasks = found.flatMap(({ taskId, ...event }) =>
