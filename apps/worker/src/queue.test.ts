@@ -94,6 +94,24 @@ test("DU26: a job that the queue made no row for is an error, and what waits for
   expect(await stateOf(id)).toBe("created");
 });
 
+test("a row that the queue takes no job for keeps no other waiting", async () => {
+  const ids = [await givenCapture(), await givenCapture(), await givenCapture()];
+  const [culprit = "", ...sound] = ids;
+  const refusing: Parameters<typeof queueRows>[1] = {
+    insert: (queue, jobs, options) =>
+      jobs.some(({ id }) => id === culprit) ? Promise.resolve(null) : boss.insert(queue, jobs, options),
+    findJobs: <T>(queue: string, options?: FindJobsOptions) => boss.findJobs<T>(queue, options),
+  };
+  await expect(queueRows(sql, refusing, captures)).rejects.toThrow(`took no job for ${culprit}`);
+  expect(await queuedAt(culprit)).toBeNull();
+  for (const id of sound) {
+    expect(await queuedAt(id)).toBeInstanceOf(Date);
+    expect(await stateOf(id)).toBe("created");
+  }
+  await queueRows(sql, boss, captures);
+  expect(await stateOf(culprit)).toBe("created");
+});
+
 test("DU26: a job that is there already is none, so handing over twice is once", async () => {
   const ids = [randomUUID(), randomUUID()];
   await handOver(boss, captures.name, [ids[0] ?? ""]);

@@ -1,4 +1,5 @@
 import type { Sql } from "@countersign/db/connect.ts";
+import { togetherOrAlone } from "@countersign/engine/together.ts";
 import { PgBoss, type Queue } from "pg-boss";
 import type { Logger } from "pino";
 import { describeError } from "./report.ts";
@@ -49,21 +50,34 @@ export async function openQueue(
   await boss.updateQueue(name, settings);
 }
 
-/** Hands rows that no job knows of to the queue, a hundred at a time. One that is handed over twice is there once. */
+/**
+ * Hands rows that no job knows of to the queue, a hundred at a time. One that is handed over twice is there once. One that
+ * cannot be handed over keeps no other, and its error is thrown at the end.
+ */
 export async function queueRows(sql: Sql, boss: Taker, { name, table }: RowQueue): Promise<void> {
-  for (;;) {
+  const read = async (limit: number): Promise<string[]> => {
     const rows = await sql.unsafe<{ id: string }[]>(
-      `select id from ${table} where queued_at is null order by id limit 100`,
-      [],
+      `select id from ${table} where queued_at is null order by id limit $1`,
+      [limit],
       { prepare: true },
     );
-    if (rows.length === 0) return;
-    const ids = rows.map(({ id }) => id);
+    return rows.map(({ id }) => id);
+  };
+  const hand = async (ids: string[]): Promise<readonly string[]> => {
+    if (ids.length === 0) return ids;
     await handOver(boss, name, ids);
     await sql.unsafe(`update ${table} set queued_at = clock_timestamp() where id = any ($1::uuid[])`, [ids], {
       prepare: true,
     });
-    if (rows.length < 100) return;
+    return ids;
+  };
+  for (;;) {
+    const done = await togetherOrAlone({
+      together: async () => await hand(await read(100)),
+      members: () => read(1_000),
+      alone: (id) => hand([id]),
+    });
+    if (done.length < 100) return;
   }
 }
 
