@@ -47,3 +47,25 @@ test("AZ40: a reminder and an escalation are told to webhooks, each once, with t
     { event: "approval.escalated", data: { approvalId } },
   ]);
 });
+
+test("a delivery that cannot be written is told of, and keeps none of its own endpoint's or of another workspace", async () => {
+  const worlds = [await makeWorld(sql), await makeWorld(sql)];
+  for (const { workspaceId, admin } of worlds)
+    await sql`insert into webhook_endpoints (id, workspace_id, url, events, secret_name, created_by)
+              values (${newId()}, ${workspaceId}, 'https://93.184.215.14/hook', ${events}, 'x', ${admin})`;
+  await sql`update webhook_follower set snapshot = pg_current_snapshot()`;
+  const asked: string[] = [];
+  for (const world of [...worlds, ...worlds]) asked.push((await givenGatedRun(sql, world)).approvalId);
+  const [culprit = "", ...sound] = asked;
+  await sql.unsafe(`alter table webhook_deliveries add constraint refuse_one check (subject <> '${culprit}')`);
+  const failed: string[] = [];
+  await findEvents(sql, ({ subject }) => failed.push(subject));
+  await findEvents(sql, ({ subject }) => failed.push(subject));
+  await sql`alter table webhook_deliveries drop constraint refuse_one`;
+  expect(failed).toEqual([culprit]);
+  const told = await sql<{ subject: string; payload: string }[]>`
+    select subject, payload from webhook_deliveries where subject = any (${asked})`;
+  expect(told.map(({ subject }) => subject).toSorted()).toEqual(sound.toSorted());
+  for (const { subject, payload } of told)
+    expect(JSON.parse(payload)).toMatchObject({ type: "approval.requested", data: { approvalId: subject } });
+});
