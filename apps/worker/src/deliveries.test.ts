@@ -37,10 +37,11 @@ interface Received {
   readonly message: { readonly type: string; readonly data: Record<string, string> };
 }
 
-/** Takes what is posted and answers each with the next of `statuses`, at last with 204. */
+/** Takes what is posted and answers each with the next of `statuses`, at last with 204, once `mayAnswer` resolves. */
 async function startReceiver(
   statuses: number[] = [],
   location = "",
+  mayAnswer: (request: IncomingHttpHeaders) => Promise<void> = async () => {},
 ): Promise<{ url: string; received: Received[]; close: () => void }> {
   const received: Received[] = [];
   const server = createServer((request, response) => {
@@ -49,8 +50,10 @@ async function startReceiver(
     request.on("end", () => {
       const message = JSON.parse(body) as Received["message"];
       received.push({ path: request.url ?? "", headers: request.headers, body, message });
-      response.writeHead(statuses.shift() ?? 204, location === "" ? {} : { location });
-      response.end();
+      void mayAnswer(request.headers).then(() => {
+        response.writeHead(statuses.shift() ?? 204, location === "" ? {} : { location });
+        response.end();
+      });
     });
   });
   server.listen(0, "127.0.0.1");
@@ -225,6 +228,31 @@ test("UI23: nothing leaves for a private address, even where its endpoint was re
   await stop();
   expect(redirects.received).toHaveLength(1);
   expect(inside.received).toHaveLength(0);
+});
+
+test("a delivery whose record cannot be written makes no other of its batch go out twice", async () => {
+  const world = await makeWorld(sql);
+  const isTold = Promise.withResolvers<void>();
+  let culprit: string | undefined;
+  const receiver = await startReceiver([], "", async ({ "webhook-id": id }) => {
+    if (id !== culprit) await isTold.promise;
+  });
+  const endpoint = await givenEndpoint(world, receiver.url, ["run.ended"]);
+  const runIds = [await givenRun(sql, world), await givenRun(sql, world), await givenRun(sql, world)];
+  for (const runId of runIds) await cancel(world, runId);
+  await findEvents(sql);
+  const [first, ...others] = (await deliveriesOf(endpoint)).map(({ id }) => id);
+  culprit = first;
+  await sql.unsafe(`alter table webhook_attempts add constraint refuse_one check (delivery_id <> '${culprit}')`);
+  const log = pino({ level: "warn" }, { write: (line) => line.includes("a delivery failed") && isTold.resolve() });
+  const stop = await deliverEverything({ log });
+  const sends = (id = ""): number => receiver.received.filter(({ headers }) => headers["webhook-id"] === id).length;
+  // Tried again: by then its first batch is over.
+  await expect.poll(() => sends(culprit), { timeout: 20_000 }).toBeGreaterThan(1);
+  await stop();
+  await sql`alter table webhook_attempts drop constraint refuse_one`;
+  expect(others.map((id) => sends(id))).toEqual([1, 1]);
+  expect((await deliveriesOf(endpoint)).map(({ status }) => status)).toEqual(["pending", "delivered", "delivered"]);
 });
 
 test("an endpoint that answers 410 is turned off; one that is turned off is sent nothing that was under way", async () => {

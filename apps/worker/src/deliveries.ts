@@ -58,16 +58,27 @@ export async function startDeliveries(options: DeliveriesOptions): Promise<Deliv
       await Promise.all(
         jobs.map(async ({ id }) => {
           const how = { sql, keyring, mayBePrivate, timeoutMs, mostAttempts, signal: stopping.signal };
-          const outcome = await deliver(how, id);
-          onAttempt(outcome);
-          return { id, status: outcome === "again" ? ("failed" as const) : ("completed" as const) };
+          try {
+            const outcome = await deliver(how, id);
+            onAttempt(outcome);
+            return { id, status: outcome === "again" ? ("failed" as const) : ("completed" as const) };
+          } catch (error) {
+            // By itself: the others of its batch would be sent once more.
+            log.warn({ deliveryId: id, error: describeError(error, log) }, "a delivery failed; it is tried again");
+            return { id, status: "failed" as const };
+          }
         }),
       ),
   );
 
   const look = singly(
     async () => {
-      await findEvents(sql);
+      await findEvents(sql, ({ endpointId, event, subject }, error) =>
+        log.error(
+          { endpointId, event, subject, error: describeError(error, log) },
+          "an event could not be written down for a webhook, which is not told of it",
+        ),
+      );
       await queueRows(sql, boss, queue);
     },
     (error) =>
@@ -78,8 +89,7 @@ export async function startDeliveries(options: DeliveriesOptions): Promise<Deliv
   );
   const clean = singly(
     async () => {
-      await findLostRows(sql, queue);
-      await removeOldDeliveries(sql);
+      await Promise.allSettled([findLostRows(sql, queue), removeOldDeliveries(sql)]);
     },
     () => undefined,
   );
