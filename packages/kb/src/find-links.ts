@@ -1,5 +1,6 @@
 import { findCode } from "./code-spans.ts";
 import { foldName } from "./fold.ts";
+import { readLinkName, writeLinkName } from "./link-names.ts";
 import type { NodeKind } from "./outline.ts";
 
 /** A link in a node's text: by a page's name, or by a file's path. `start` and `end` are where the name or path stands. */
@@ -17,16 +18,17 @@ const longestTarget = 600;
 
 /**
  * The links in a node's raw text, in order: `[[title]]`, `[[title|alias]]` with the bar escaped or not, and Markdown links
- * to `.md` files. What stands in code is no link.
+ * to `.md` files. A bracket that is open in the name closes before the link does. What stands in code is no link.
  */
 export function findLinks({ kind, text }: { readonly kind: NodeKind; readonly text: string }): FoundLink[] {
   if (kind === "fence" || !(text.includes("[[") || text.includes("]("))) return [];
   const found: FoundLink[] = [];
   for (const match of text.matchAll(wikiLink)) {
-    const inner = match[1] ?? "";
-    const [name = ""] = /^(?:[^|\\]|\\(?!\|))*/.exec(inner) ?? [];
-    const start = match.index + 2 + (name.length - name.trimStart().length);
-    found.push({ kind: "title", target: foldName(name.trim()), start, end: start + name.trim().length });
+    const { 0: link, 1: inner = "", index } = match;
+    const isOpen = inner.lastIndexOf("[") > inner.lastIndexOf("]") && text.charAt(index + link.length) === "]";
+    const [name = ""] = /^(?:[^|\\]|\\(?!\|))*/.exec(isOpen ? `${inner}]` : inner) ?? [];
+    const start = index + 2 + (name.length - name.trimStart().length);
+    found.push({ kind: "title", target: foldName(readLinkName(name)), start, end: start + name.trim().length });
   }
   for (const { path, start } of findPaths(text)) {
     if (/^[a-z][a-z0-9+.-]*:/i.test(path)) continue;
@@ -40,7 +42,7 @@ export function findLinks({ kind, text }: { readonly kind: NodeKind; readonly te
   let around = code.next().value;
   return links.filter((link) => {
     while (around !== undefined && around[1] <= link.start) around = code.next().value;
-    return around === undefined || link.start < around[0] || around[1] < link.end;
+    return around === undefined || link.start <= around[0] || around[1] < link.end;
   });
 }
 
@@ -55,16 +57,19 @@ function* findPaths(text: string): Generator<{ readonly path: string; readonly s
   }
 }
 
-/** The text with the links of a page's names renamed, and how many there were. */
+/** The text with its links by these names, as names are compared, renamed, and how many there were. */
 export function renameLinks(
   node: { readonly kind: NodeKind; readonly text: string },
-  from: ReadonlySet<string>,
-  to: string,
+  titles: ReadonlyMap<string, string>,
 ): { readonly text: string; readonly count: number } {
-  const links = findLinks(node).filter(({ kind, target }) => kind === "title" && from.has(target));
-  let { text } = node;
-  for (const { start, end } of links.toReversed()) text = text.slice(0, start) + to + text.slice(end);
-  return { text, count: links.length };
+  let [{ text }, count] = [node, 0];
+  for (const { kind, target, start, end } of findLinks(node).toReversed()) {
+    const title = kind === "title" ? titles.get(target) : undefined;
+    if (title === undefined) continue;
+    text = text.slice(0, start) + writeLinkName(title) + text.slice(end);
+    count += 1;
+  }
+  return { text, count };
 }
 
 function decodePath(path: string): string {

@@ -25,18 +25,14 @@ export async function followRenames(writer: Writer, pageId: string, changes: Nod
     pageId,
     moved.map(([, id]) => id),
   );
-  const renamed = moved.flatMap(([name, id]) => {
-    const title = titles.get(id);
-    return title === undefined ? [] : [{ name, title }];
-  });
-  if (renamed.length === 0) return changes;
-  const follow = (node: KeyedNode): KeyedNode => ({
-    ...node,
-    text: renamed.reduce(
-      (text, { name, title }) => renameLinks({ ...node, text }, new Set([name]), title).text,
-      node.text,
-    ),
-  });
+  const renamed = new Map(
+    moved.flatMap(([name, id]) => {
+      const title = titles.get(id);
+      return title === undefined ? [] : [[name, title] as const];
+    }),
+  );
+  if (renamed.size === 0) return changes;
+  const follow = (node: KeyedNode): KeyedNode => ({ ...node, text: renameLinks(node, renamed).text });
   return {
     ...changes,
     inserted: changes.inserted.map(follow),

@@ -156,7 +156,7 @@ function oddsOf(fileName: string, text: string): string[] {
 function titleOf(fileName: string): string {
   const stem = fileName.replace(/\.md$/i, "");
   const candidates = [decodeName(stem), stem, Array.from(stem).slice(0, 100).join("")];
-  return candidates.find((title) => findTitleProblem(title) === undefined) ?? "Untitled";
+  return candidates.find((title) => findTitleProblem(title) === undefined)?.trim() ?? "Untitled";
 }
 
 /** Outliners write `a/b` as `a___b.md` or `a%2Fb.md`. */

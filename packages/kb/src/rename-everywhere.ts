@@ -29,7 +29,7 @@ export async function renameEverywhere(writer: Writer, renamed: LoadedPage, titl
     for (const node of page.nodes) {
       const old = wanted.get(node.id);
       if (old === undefined) continue;
-      const { text, count: found } = renameLinks(node, new Set(old.map(({ target }) => target)), title);
+      const { text, count: found } = renameLinks(node, new Map(old.map(({ target }) => [target, title])));
       if (found === 0) continue;
       count += found;
       changed.push({ before: node, after: { ...node, text } });

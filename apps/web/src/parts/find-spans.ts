@@ -89,20 +89,33 @@ function readEmphasis(text: string): Reader {
   };
 }
 
-/** `[[name]]` and `[[name|words]]`, the bar escaped or not: at most as long as a title may be. */
+/**
+ * `[[name]]` and `[[name|words]]`, the bar escaped or not. A bracket that is open in it closes before the link does, and
+ * what cannot stand in a name is written as `&#124;`, as `packages/kb/src/link-names.ts` has it.
+ */
 function readName(text: string): Reader {
-  const name = /\[\[([^[\]|\n]{1,300})(?:\|([^[\]\n]{1,300}))?\]\]/y;
+  const link = /\[\[(?!\[)((?:(?!\[\[|\]\])[^\n]){1,2000})\]\]/y;
   return (start) => {
-    name.lastIndex = start;
-    const [whole, target = "", shown] = name.exec(text) ?? [];
+    link.lastIndex = start;
+    const [whole, within = ""] = link.exec(text) ?? [];
     if (whole === undefined) return undefined;
-    const url = (shown === undefined ? target : withoutBar(target)).trim();
-    return { start, end: start + whole.length, kind: "name", inner: shown ?? target, url };
+    const isOpen = within.lastIndexOf("[") > within.lastIndexOf("]") && text.charAt(start + whole.length) === "]";
+    const all = isOpen ? `${within}]` : within;
+    const bar = all.search(/\\?\|/);
+    const name = readSigns(bar < 0 ? all : all.slice(0, bar));
+    const shown = bar < 0 ? "" : all.slice(all.indexOf("|", bar) + 1);
+    return {
+      start,
+      end: start + whole.length + (isOpen ? 1 : 0),
+      kind: "name",
+      inner: shown || name,
+      url: name.trim(),
+    };
   };
 }
 
-function withoutBar(target: string): string {
-  return target.endsWith("\\") ? target.slice(0, -1) : target;
+function readSigns(name: string): string {
+  return name.replaceAll(/&#(38|9[1236]|124);/g, (_all, code: string) => String.fromCharCode(Number(code)));
 }
 
 function readLink(text: string): Reader {

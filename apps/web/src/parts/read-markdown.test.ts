@@ -97,6 +97,8 @@ test("links to pages lead where they are known to lead, and are text elsewhere",
   const pages = new Map([
     ["Roses", "1"],
     ["../beds/tulips.md", "2"],
+    ["Roadmap [2027]", "3"],
+    ["Q1 | Q2", "4"],
   ]);
   const spansOf = (text: string) =>
     readMarkdown(text, (name) => pages.get(name)).flatMap((block) => ("spans" in block ? block.spans : []));
@@ -108,6 +110,9 @@ test("links to pages lead where they are known to lead, and are text elsewhere",
     leads("1", " Roses "),
   ]);
   expect(spansOf("[[Roses\\|red]]")).toEqual([leads("1", "red")]);
+  expect(spansOf("[[Roadmap [2027]]]")).toEqual([leads("3", "Roadmap [2027]")]);
+  expect(spansOf("[[Roadmap [2027]|next]]")).toEqual([leads("3", "next")]);
+  expect(spansOf("[[Q1 &#124; Q2]]")).toEqual([leads("4", "Q1 | Q2")]);
   expect(spansOf("[tulips](../beds/tulips.md)")).toEqual([leads("2", "tulips")]);
   expect(spansOf("`[[Roses]]`")).toEqual([{ kind: "code", text: "[[Roses]]" }]);
   for (const text of ["[[Nowhere]]", "[a](javascript:alert(1))", "[a](javascript:x)", "![[Roses", "[[]]", "[[a\nb]]"]) {
