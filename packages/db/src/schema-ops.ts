@@ -73,6 +73,7 @@ export const captures = pgTable("captures", {
   pageId: uuid("page_id"),
   revision: integer("revision"),
   keptFor: uuid("kept_for"),
+  follows: uuid("follows"),
 });
 
 /** What somebody is to be reminded of. */

@@ -7,7 +7,7 @@ import { readFrontmatter } from "./frontmatter.ts";
 import { describePage, lockPage, type LoadedPage } from "./load-page.ts";
 import { lookupPage, type Lookup, type Page } from "./lookup.ts";
 import { type Clash, mergeTrees } from "./merge-trees.ts";
-import { readPast, type PastPage } from "./page-history.ts";
+import { asWritten, readPast, type PastPage } from "./page-history.ts";
 import { parseOkf, type ParsedPage } from "./parse-okf.ts";
 import { isEmpty, planChanges } from "./plan-changes.ts";
 import { lockRenames } from "./rename-everywhere.ts";
@@ -20,6 +20,8 @@ export interface OkfEdit {
   readonly okf: string;
   /** The revision that the writer saw. Where the page moved on since, the edit is merged; unless given, the current one. */
   readonly revision?: number | undefined;
+  /** What the writer had made the page at that revision, where others' changes may have been merged into it. */
+  readonly written?: string | undefined;
   /** Says why the writer cannot replace what it saw, given as the page was at `revision`; undefined where it can. */
   readonly findObjection?: ((past: PastPage) => string | undefined) | undefined;
   /** Where a page that has to be made goes. */
@@ -81,8 +83,10 @@ export async function applyOkf(writer: Writer, edit: OkfEdit): Promise<ApplyOkfR
   const text = likePage(page, parsed);
   const taken = await findTakenTitle(writer, page, text.frontmatter);
   if (taken !== undefined) return { kind: "refused", reason: taken };
-  const base = await readPast(writer, page, edit.revision ?? page.revision);
-  if (base === undefined) return noSuchRevision(page, edit.revision);
+  const past = await readPast(writer, page, edit.revision ?? page.revision);
+  if (past === undefined) return noSuchRevision(page, edit.revision);
+  const { written } = edit;
+  const base = written === undefined ? past : { ...asWritten(past, parseOkf(written)), frontmatter: past.frontmatter };
   const objection = edit.findObjection?.(base);
   if (objection !== undefined) return { kind: "refused", reason: objection };
   return await applyParsed(writer, page, text, "page.edited", base);

@@ -86,6 +86,15 @@ test("KN11: a rename to any title leaves all links what they were, and the next 
   );
 });
 
+test("links to several pages are renamed at once, each to its own page's title", () => {
+  const titles = new Map([
+    ["a", "B"],
+    ["b", "C"],
+  ]);
+  const renamed = renameLinks({ kind: "bullet", text: "[[a]] [[b]] [[c]]" }, titles);
+  expect(renamed).toEqual({ text: "[[B]] [[C]] [[c]]", count: 2 });
+});
+
 test.each([
   ["[[Roadmap [2027]]]", ["roadmap [2027]"]],
   ["[see [[Roadmap [2027]]]] [[[c]]]", ["roadmap [2027]", "c"]],

@@ -1,13 +1,11 @@
-import { diffPage } from "./diff-page.ts";
 import { listExportPaths } from "./export-pages.ts";
 import { foldName } from "./fold.ts";
 import { readFrontmatter } from "./frontmatter.ts";
 import type { LoadedPage } from "./load-page.ts";
 import { compareWithPast } from "./match-past.ts";
 import type { Page } from "./lookup.ts";
-import { readPast, type PastPage } from "./page-history.ts";
+import { asWritten, readPast, type PastPage } from "./page-history.ts";
 import { parseOkf, type ParsedPage } from "./parse-okf.ts";
-import { planChanges } from "./plan-changes.ts";
 import { reachablePages, type Writer } from "./scope.ts";
 
 /** Afterwards the page knows the file that it stands at now; `revision` where that file made the page. */
@@ -72,10 +70,9 @@ export async function findBase(
     if (!isExact) return { base, notes: isOld ? [nearTo(revision)] : [] };
     return { base, revision, notes: isOld && base !== page ? [sameAs(revision)] : [] };
   }
-  const base = imported === null ? page : await readPast(writer, page, imported);
-  if (base === undefined || file === undefined || file.source === null) return { base: base ?? page, notes: [] };
-  const { frontmatter, nodes } = parseOkf(file.source);
-  return { base: { frontmatter, nodes: planChanges([], diffPage(base.nodes, nodes).wanted).inserted }, notes: [] };
+  const base = (imported === null ? undefined : await readPast(writer, page, imported)) ?? page;
+  const source = file?.source ?? null;
+  return { base: source === null ? base : asWritten(base, parseOkf(source)), notes: [] };
 }
 
 function sameAs(revision: number): string {

@@ -1,6 +1,9 @@
 import type { ChangedState } from "./commands.ts";
+import { diffPage } from "./diff-page.ts";
 import type { LoadedPage } from "./load-page.ts";
 import { inPageOrder, type KeyedNode } from "./page-tree.ts";
+import type { ParsedPage } from "./parse-okf.ts";
+import { planChanges } from "./plan-changes.ts";
 import type { Reader } from "./scope.ts";
 
 /** A page as it once was. */
@@ -24,6 +27,14 @@ export async function readPast(reader: Reader, page: LoadedPage, revision: numbe
     frontmatter = before.page?.frontmatter ?? frontmatter;
   }
   return { frontmatter, nodes: inPageOrder([...nodes.values()]) };
+}
+
+/**
+ * A past page as this text alone would have made it: where it was merged, without what others had put in, and with what they
+ * had taken out.
+ */
+export function asWritten({ nodes }: PastPage, { frontmatter, nodes: parsed }: ParsedPage): PastPage {
+  return { frontmatter, nodes: planChanges([], diffPage(nodes, parsed).wanted).inserted };
 }
 
 /** Whether a command after `revision` changed one of these nodes, or what is below them. */

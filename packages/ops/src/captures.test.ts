@@ -47,6 +47,19 @@ test("the same text of an address is captured once, however its address is writt
   expect(await listCaptures(sql, { workspaceId, userId, limit: 10 })).toHaveLength(3);
 });
 
+test("what an address says again after it said something else is captured again, once, however many capture it", async () => {
+  const workspaceId = await newWorkspace();
+  const url = "https://example.org";
+  const first = await capture(workspaceId, url);
+  const other = await capture(workspaceId, url, "b");
+  const again = await Promise.all(Array.from({ length: 10 }, () => capture(workspaceId, url)));
+  expect(again.filter(({ kind }) => kind === "captured")).toHaveLength(1);
+  expect(new Set(again.map(idOf)).size).toBe(1);
+  expect([idOf(first), idOf(other)]).not.toContain(again.map(idOf)[0]);
+  expect(await capture(workspaceId, url)).toMatchObject({ kind: "existing", id: again.map(idOf)[0] });
+  expect(await capture(workspaceId, url, "b")).toMatchObject({ kind: "captured" });
+});
+
 test("of the same capture made many times at once, one is made", async () => {
   const workspaceId = await newWorkspace();
   const made = await Promise.all(Array.from({ length: 10 }, () => capture(workspaceId, "https://example.org")));

@@ -42,7 +42,7 @@ export interface NewCapture {
 }
 
 export type PutCaptureResult =
-  /** `existing`: this very text of this address was captured before, which the asker may see. */
+  /** `existing`: this very text is the newest of this address, of those that the asker may see. */
   | { readonly kind: "captured" | "existing"; readonly id: string }
   | { readonly kind: "refused"; readonly reason: string };
 
@@ -53,7 +53,7 @@ const columns = `id, url, title, hash, source, screenshot_file_id as "screenshot
        captured_at as "capturedAt", status, attempts, settled_at as "settledAt", problem, page_id as "pageId", revision`;
 
 /**
- * Afterwards the capture waits to be compiled, or is what it was where the same text of the same address had been captured.
+ * Afterwards the capture waits to be compiled, or is what it was where the same text of the same address was captured last.
  * Where that capture is closed to the user there is one for this user alone, as if nothing had been captured. The address is
  * http or https without a login; its fragment does not count. A screenshot is a file that the user sees.
  */
@@ -71,22 +71,29 @@ export async function putCapture(db: Queryable, capture: NewCapture): Promise<Pu
     if ((await readVisibleFile(db, capture, screenshotFileId)) === undefined)
       return { kind: "refused", reason: `there is no file ${screenshotFileId} in this workspace` };
   }
+  const known = `from ${visibleCaptures} c where url_key = $3 and (kept_for is null or kept_for = $2::uuid)`;
+  const [newest] = await db.unsafe<{ id: string; hash: string }[]>(
+    `select id, hash ${known} order by id desc limit 1`,
+    [workspaceId, userId, urlKey],
+    { prepare: true },
+  );
+  if (newest?.hash === hash) return { kind: "existing", id: newest.id };
+  const follows = newest?.id ?? null;
   for (const keptFor of [null, userId]) {
     const [made] = await db<{ id: string }[]>`
       insert into captures (id, workspace_id, url, url_key, title, hash, source, screenshot_file_id, user_id, run_id,
-                            call_id, kept_for)
+                            call_id, kept_for, follows)
       values (${newId()}, ${workspaceId}, ${url}, ${urlKey}, ${title}, ${hash}, ${source}, ${screenshotFileId}, ${userId},
-              ${call?.runId ?? null}, ${call?.callId ?? null}, ${keptFor})
-      on conflict (workspace_id, url_key, hash, kept_for) do nothing
+              ${call?.runId ?? null}, ${call?.callId ?? null}, ${keptFor}, ${follows})
+      on conflict (workspace_id, url_key, hash, kept_for, follows) do nothing
       returning id`;
     if (made !== undefined) return { kind: "captured", id: made.id };
-    const [known] = await db.unsafe<{ id: string }[]>(
-      `select id from ${visibleCaptures} c
-        where url_key = $3 and hash = $4 and (kept_for is null or kept_for = $2::uuid) order by id limit 1`,
-      [workspaceId, userId, urlKey, hash],
+    const [other] = await db.unsafe<{ id: string }[]>(
+      `select id ${known} and hash = $4 and follows is not distinct from $5::uuid order by id limit 1`,
+      [workspaceId, userId, urlKey, hash, follows],
       { prepare: true },
     );
-    if (known !== undefined) return { kind: "existing", id: known.id };
+    if (other !== undefined) return { kind: "existing", id: other.id };
   }
   return {
     kind: "refused",
@@ -143,11 +150,18 @@ export async function beginCapture(
   return row.status === "failed" ? "exhausted" : "begun";
 }
 
+export interface EarlierCapture {
+  readonly url: string;
+  readonly hash: string;
+  readonly pageId: string;
+  readonly revision: number;
+}
+
 export interface PendingCapture extends Capture {
   readonly workspaceId: string;
   readonly callId: string | null;
   /** What became of the newest other capture of this address, where it has a page that is open to whom this one is for. */
-  readonly earlier: { readonly pageId: string; readonly revision: number } | undefined;
+  readonly earlier: EarlierCapture | undefined;
   /** A newer text of this address is compiled already, so that this one is only history. */
   readonly isOvertaken: boolean;
 }
@@ -167,8 +181,8 @@ export async function lockCapture(tx: Tx, id: string): Promise<PendingCapture | 
     [id],
   );
   if (row === undefined) return undefined;
-  const [earlier] = await tx<{ id: string; pageId: string; revision: number }[]>`
-    select id, page_id as "pageId", revision from captures
+  const [earlier] = await tx<(EarlierCapture & { id: string })[]>`
+    select id, url, hash, page_id as "pageId", revision from captures
      where workspace_id = ${row.workspaceId} and url_key = ${row.urlKey} and status = 'compiled'
        and page_id not in (select closed_pages(${row.workspaceId}::uuid, ${row.userId}::uuid, 'read'))
      order by id desc limit 1`;

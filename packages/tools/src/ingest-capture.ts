@@ -16,7 +16,7 @@ const schema = z.strictObject({
 export const ingestCapture = defineTool<z.infer<typeof schema>>({
   name: "ingest.capture",
   description:
-    "Files extracted content of a web page; a page of the knowledge base is made of it in the background, or brought up to date where the address was captured before. Capturing the same text again changes nothing.",
+    "Files extracted content of a web page; a page of the knowledge base is made of it in the background, or brought up to date where the address was captured before. Capturing the newest text of an address again changes nothing.",
   schema,
   tier: "write",
   risk: "low",
@@ -40,7 +40,7 @@ export const ingestCapture = defineTool<z.infer<typeof schema>>({
       case "existing":
         return {
           kind: "done",
-          content: `This very text of the address was captured before, as ${put.id}. Nothing was changed.`,
+          content: `This very text is the newest of the address and was captured before, as ${put.id}. Nothing was changed.`,
         };
       case "refused":
         return { kind: "failed", code: "invalid_args", content: `Nothing was captured: ${put.reason}.` };

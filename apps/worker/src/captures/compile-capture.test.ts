@@ -94,6 +94,24 @@ test("KN04, KN13: a new text of the same address changes its page, and what a pe
   expect(after).not.toContain("- two\n");
   const idOfOne = /- one <!--(.*?)-->/.exec(before)?.[1] ?? "none";
   expect(await read(world, first.pageId, true)).toContain(`- one <!--${idOfOne}-->`);
+  const third = await compiled(world, "- one\n- two, at last\n- three\n- four\n- five\n");
+  expect(third).toMatchObject({ status: "compiled", pageId: first.pageId });
+  const now = await read(world, first.pageId);
+  for (const line of ["- one\n", "- two, at last\n", "- five\n", "- a note of mine\n"]) expect(now).toContain(line);
+});
+
+test("KN13: what a person removed stays removed through every further text, and an address may say again what it said once", async () => {
+  const world = await makeWorld(sql);
+  const first = await compiled(world, "- one\n- two\n- ad\n");
+  const text = await read(world, first.pageId);
+  await transaction(sql, (tx) =>
+    applyOkf(writerOf(tx, world), { page: first.pageId ?? "", okf: text.replace("- ad\n", "- mine\n") }),
+  );
+  for (const two of ["two, at last", "two", "two, at last", "two"]) {
+    const next = await compiled(world, `- one\n- ${two}\n- ad\n`);
+    expect(next).toMatchObject({ status: "compiled", pageId: first.pageId });
+    expect(await read(world, first.pageId)).toBe(text.replace("- two\n- ad\n", `- ${two}\n- mine\n`));
+  }
 });
 
 test("KN13: where a person changed the very line that the address changed, both stay: the page as it is, and one for the new text", async () => {

@@ -1,6 +1,6 @@
 import type { Sql, Tx } from "@countersign/db/connect.ts";
 import { transaction } from "@countersign/db/transaction.ts";
-import { applyOkf } from "@countersign/kb/apply-okf.ts";
+import { applyOkf, type OkfEdit } from "@countersign/kb/apply-okf.ts";
 import { createPage } from "@countersign/kb/create-page.ts";
 import { lookupPage } from "@countersign/kb/lookup.ts";
 import type { Writer } from "@countersign/kb/scope.ts";
@@ -36,30 +36,43 @@ export async function compileCapture(sql: Sql, id: string, mostAttempts: number)
 type Compiled = { readonly pageId: string; readonly revision: number } | { readonly problem: string };
 
 async function compile(tx: Tx, capture: PendingCapture): Promise<Compiled> {
-  const { workspaceId, userId, hash, runId, callId } = capture;
-  const blob = await readBlob(tx, { workspaceId, hash, mostBytes });
-  if (blob.kind !== "read") return { problem: `its text is ${blob.kind.replace("_", " ")} in the store` };
-  const markdown = blob.bytes.toString("utf8");
+  const { workspaceId, userId, runId, callId } = capture;
+  const read = await readText(tx, workspaceId, capture);
+  if ("problem" in read) return read;
+  const { markdown } = read;
   const call = runId === null || callId === null ? {} : { call: { runId, callId } };
   const writer: Writer = { tx, workspaceId, userId, isPerson: false, ...call };
   const { earlier, isOvertaken } = capture;
   if (earlier === undefined) return await makePage(writer, capture, markdown);
   if (isOvertaken) return earlier;
-  const okf = writeCaptureBody(capture.url, markdown);
-  return (await changePage(writer, earlier, okf)) ?? (await makePage(writer, capture, markdown));
+  const before = await readText(tx, workspaceId, earlier);
+  if ("problem" in before) return await makePage(writer, capture, markdown);
+  const edit = {
+    page: earlier.pageId,
+    revision: earlier.revision,
+    okf: writeCaptureBody(capture.url, markdown),
+    written: writeCaptureBody(earlier.url, before.markdown),
+  };
+  return (await changePage(writer, edit)) ?? (await makePage(writer, capture, markdown));
+}
+
+async function readText(
+  tx: Tx,
+  workspaceId: string,
+  { hash }: { readonly hash: string },
+): Promise<{ readonly markdown: string } | { readonly problem: string }> {
+  const blob = await readBlob(tx, { workspaceId, hash, mostBytes });
+  if (blob.kind !== "read") return { problem: `its text is ${blob.kind.replace("_", " ")} in the store` };
+  return { markdown: blob.bytes.toString("utf8") };
 }
 
 /**
  * Brings the page of an earlier capture up to date with what became of the address since; what people made of it stays.
  * Undefined where that cannot be: the page is gone, or people changed the very lines that the new text changes.
  */
-async function changePage(
-  writer: Writer,
-  { pageId, revision }: { readonly pageId: string; readonly revision: number },
-  okf: string,
-): Promise<Compiled | undefined> {
-  if ((await lookupPage(writer, pageId)).kind !== "found") return undefined;
-  const applied = await applyOkf(writer, { page: pageId, okf, revision });
+async function changePage(writer: Writer, edit: OkfEdit): Promise<Compiled | undefined> {
+  if ((await lookupPage(writer, edit.page)).kind !== "found") return undefined;
+  const applied = await applyOkf(writer, edit);
   switch (applied.kind) {
     case "applied":
     case "unchanged":
