@@ -67,7 +67,7 @@ export async function appendBullet(writer: Writer, bullet: NewBullet): Promise<A
 async function planWhole(writer: Writer, { id }: Page, node: TreeNode): Promise<NodeChanges | undefined> {
   const page = await loadPage(writer, id);
   if (page === undefined) throw new Error(`Page ${id} vanished while it was locked`);
-  const nodes = settleShapes(insertLast(page.nodes, node));
+  const nodes = settleShapes(insertLast(page.nodes, node), page.frontmatter);
   return nodes && planChanges(page.nodes, nodes);
 }
 

@@ -131,9 +131,11 @@ export async function commitEdit(
   { kind, wanted, warnings, frontmatter: wantedHead, lineEnd }: WantedPage,
 ): Promise<ApplyOkfResult> {
   const isMerged = base !== page;
-  const merge = isMerged ? mergeTrees(base.nodes, page.nodes, wanted) : { kind: "merged" as const, nodes: wanted };
-  if (merge.kind === "conflict") return { ...merge, kind: "stale", page };
   const head = mergeHeads(base.frontmatter, page.frontmatter, wantedHead);
+  const merge = isMerged
+    ? mergeTrees(base.nodes, page.nodes, wanted, head ?? page.frontmatter)
+    : { kind: "merged" as const, nodes: wanted };
+  if (merge.kind === "conflict") return { ...merge, kind: "stale", page };
   if (head === undefined) return { kind: "stale", page, nodeIds: [], reason: "both changed the frontmatter" };
   const marks =
     findNewMarks(writer, page.frontmatter, head) ??

@@ -100,11 +100,12 @@ async function editWhole(writer: Writer, page: LoadedPage, edit: NodeEdit) {
   if (read.kind === "refused") return read;
   const { wanted, warnings } = read;
   const around: readonly TreeNode[] = base.nodes;
-  const nodes = settleShapes(around.toSpliced(base.nodes.indexOf(found.node), found.subtree.length, ...wanted));
+  const { frontmatter } = base;
+  const whole = around.toSpliced(base.nodes.indexOf(found.node), found.subtree.length, ...wanted);
+  const nodes = settleShapes(whole, frontmatter);
   if (nodes === undefined) {
     return { kind: "refused" as const, reason: "The fragment cannot stand in this place of the page." };
   }
-  const { frontmatter } = base;
   return await commitEdit(writer, page, base, { kind: "node.edited", wanted: nodes, warnings, frontmatter });
 }
 

@@ -197,7 +197,10 @@ async function expectEdited(me: Person, before: LoadedPage, nodeId: string, okf:
     parentId: n === 0 ? found.node.parentId : node.parentId === made[0]?.id ? nodeId : node.parentId,
   }));
   const whole: readonly TreeNode[] = before.nodes;
-  const wanted = settleShapes(whole.toSpliced(before.nodes.indexOf(found.node), found.subtree.length, ...subtree));
+  const wanted = settleShapes(
+    whole.toSpliced(before.nodes.indexOf(found.node), found.subtree.length, ...subtree),
+    before.frontmatter,
+  );
   await expectPage(me, before, wanted, result.kind);
 }
 
@@ -211,7 +214,7 @@ async function expectAppended(me: Person, before: LoadedPage, node: TreeNode | u
   const found = parentId === null ? undefined : nodeIn(before, before.nodes, parentId);
   const at = found === undefined ? before.nodes.length : before.nodes.indexOf(found.node) + found.subtree.length;
   const whole: readonly TreeNode[] = before.nodes;
-  await expectPage(me, before, settleShapes(whole.toSpliced(at, 0, bullet)), result.kind);
+  await expectPage(me, before, settleShapes(whole.toSpliced(at, 0, bullet), before.frontmatter), result.kind);
 }
 
 async function expectPage(me: Person, before: LoadedPage, wanted: readonly TreeNode[] | undefined, kind: string) {
@@ -222,6 +225,6 @@ async function expectPage(me: Person, before: LoadedPage, wanted: readonly TreeN
     return;
   }
   expect(writeOutline("", after.nodes)).toBe(writeOutline("", wanted));
-  const settled = settleShapes(after.nodes);
+  const settled = settleShapes(after.nodes, after.frontmatter);
   expect(settled).toEqual(after.nodes);
 }

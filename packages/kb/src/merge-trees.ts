@@ -22,12 +22,13 @@ export interface Clash {
 /**
  * Puts what `theirs` changed of `base` onto `ours`, node by node: text, place, insertion, removal. What both inserted
  * alike in one place is there once. The same node changed by both, or removed by one and changed by the other, is a
- * conflict. All lists are in page order, and nodes of one id are one node.
+ * conflict. All lists are in page order, and nodes of one id are one node. The merged page stands below `frontmatter`.
  */
 export function mergeTrees(
   base: readonly TreeNode[],
   ours: readonly TreeNode[],
   theirs: readonly TreeNode[],
+  frontmatter: string,
 ): TreeMerge {
   const sides = { base: byId(base), ours: byId(ours), theirs: byId(unifyInsertions(base, ours, theirs)) };
   const merged = new Map<string, TreeNode>();
@@ -55,7 +56,7 @@ export function mergeTrees(
     const nodeIds = [...merged.keys()].filter((id) => !placed.has(id));
     return { kind: "conflict", nodeIds, reason: "each was moved below the other" };
   }
-  const nodes = settleShapes(ordered);
+  const nodes = settleShapes(ordered, frontmatter);
   return nodes === undefined
     ? { kind: "conflict", nodeIds: [], reason: "the two together cannot be written as one page" }
     : { kind: "merged", nodes };

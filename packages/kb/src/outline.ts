@@ -53,15 +53,19 @@ const frontmatterBlock = /^\uFEFF?---[ \t]*\n(?:[^\n]*\n)*?---[ \t]*(?:\n|$)/;
 /**
  * Reads Markdown as an outliner does: a bullet is a bullet however it is indented, its further lines belong to it, and
  * everything else becomes a heading, paragraph, table or fence verbatim. Line by line rather than by CommonMark, which
- * reads tab-indented bullets below a heading as code. No character is lost: `writeOutline` gives the same text back.
+ * reads tab-indented bullets below a heading as code. No character is lost: `writeOutline` gives the same text back. Lines
+ * end as in the file, where all of them end alike, unless `lineEnd` says how.
  */
-export function parseOutline(source: string): Outline {
-  const lineEnd = /\r\n/.test(source) && !/(?:^|[^\r])\n/.test(source) ? "\r\n" : "\n";
+export function parseOutline(source: string, lineEnd: "\n" | "\r\n" = findLineEnd(source)): Outline {
   const body = lineEnd === "\n" ? source : source.replaceAll("\r\n", "\n");
   const frontmatter = (frontmatterBlock.exec(body)?.[0] ?? "") || (body.startsWith("\uFEFF") ? "\uFEFF" : "");
   const drafts: Draft[] = [];
   const above = readLines(body.slice(frontmatter.length), drafts);
   return { frontmatter: frontmatter + above, lineEnd, nodes: drafts.map(finishNode) };
+}
+
+function findLineEnd(source: string): "\n" | "\r\n" {
+  return /\r\n/.test(source) && !/(?:^|[^\r])\n/.test(source) ? "\r\n" : "\n";
 }
 
 /** True for a line that shows nothing. */

@@ -29,11 +29,12 @@ export interface ParsedPage {
 
 /**
  * Reads a page's text: frontmatter verbatim, the outline, and the node ids that bullets carry, which are no part of the
- * text. `writeOutline` gives the same text back, with or without ids.
+ * text. `writeOutline` gives the same text back, with or without ids. What that wrote has `\n` as its `lineEnd`, also where
+ * all lines end in `\r\n`.
  */
-export function parseOkf(source: string): ParsedPage {
-  const { frontmatter, lineEnd, nodes } = parseOutline(source);
-  return { frontmatter, lineEnd, nodes: nodes.map(readNode) };
+export function parseOkf(source: string, lineEnd?: "\n" | "\r\n"): ParsedPage {
+  const { nodes, ...head } = parseOutline(source, lineEnd);
+  return { ...head, nodes: nodes.map(readNode) };
 }
 
 function readNode({ kind, parent, text, shape }: OutlineNode): ParsedNode {

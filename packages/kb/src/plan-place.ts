@@ -27,7 +27,8 @@ export async function planPlace(
   const { nodes, start, size } = around;
   const framed = frameNodes(around);
   const whole = framed.toSpliced(start, size, ...wanted);
-  const settled = settleShapes(whole);
+  // Without its frontmatter, which is not read here: what stands without one stands below one too.
+  const settled = settleShapes(whole, "");
   if (settled === undefined) return undefined;
   const hasMovedOthers = framed.some(
     (node, n) =>

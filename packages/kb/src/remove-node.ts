@@ -34,7 +34,7 @@ export async function removeNode(
   const committed = await commitChange(writer, page, {
     kind: "node.removed",
     frontmatter: page.frontmatter,
-    nodes: settleShapes(left) ?? left,
+    nodes: settleShapes(left, page.frontmatter) ?? left,
   });
   if (committed === undefined) throw new Error(`Nothing was removed from page ${page.id}`);
   return { kind: "removed", page: committed.page, commandId: committed.commandId, nodeCount: gone.size };

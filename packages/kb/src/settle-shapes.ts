@@ -6,17 +6,17 @@ import { shapesOf, writeOutline } from "./write-outline.ts";
 const maxRounds = 200;
 
 /**
- * The nodes with shapes under which the written page reads back as this very tree. Needed where a tree was put together
+ * The nodes with shapes under which the page, written below its frontmatter, reads back as this very tree. Needed where a tree was put together
  * rather than read: a node may have come to stand deeper, or before what it would swallow. Undefined where none is found.
  */
-export function settleShapes(nodes: readonly TreeNode[]): TreeNode[] | undefined {
+export function settleShapes(nodes: readonly TreeNode[], frontmatter: string): TreeNode[] | undefined {
   const settled = [...nodes];
   const places = new Map(nodes.map((node, n) => [node.id, n]));
   for (let round = 0; round < maxRounds; round += 1) {
-    const { frontmatter, nodes: read } = parseOkf(writeOutline("", settled, { withIds: true }));
+    const { frontmatter: head, nodes: read } = parseOkf(writeOutline(frontmatter, settled, { withIds: true }), "\n");
     const n = settled.findIndex((node, at) => !isAsRead(node, read[at], places));
     const node = settled[n];
-    if (node === undefined) return frontmatter === "" && read.length === settled.length ? settled : undefined;
+    if (node === undefined) return isHead(head, frontmatter) && read.length === settled.length ? settled : undefined;
     const swallows = read[n]?.text.startsWith(`${node.text}\n`) === true;
     const changed =
       (swallows && separate(settled, n)) ||
@@ -26,6 +26,11 @@ export function settleShapes(nodes: readonly TreeNode[]): TreeNode[] | undefined
     if (!changed) return undefined;
   }
   return undefined;
+}
+
+/** The last line of a frontmatter need not end where nothing follows it. */
+function isHead(read: string, frontmatter: string): boolean {
+  return read === frontmatter || read === `${frontmatter}\n`;
 }
 
 function isAsRead(node: TreeNode, read: ParsedNode | undefined, places: ReadonlyMap<string, number>): boolean {

@@ -138,7 +138,7 @@ test("lists of equal items are paired in no time, and a merge of many insertions
     ...treeOf("- b\n".repeat(30_000)).map((node, n) => ({ ...node, id: `new ${n}`, text: `b ${n}` })),
   );
   const ours = [...base, ...treeOf("- c\n").map((node) => ({ ...node, id: "other" }))];
-  expect(spent(() => mergeTrees(base, ours, theirs))).toBeLessThan(5_000);
+  expect(spent(() => mergeTrees(base, ours, theirs, ""))).toBeLessThan(5_000);
 });
 
 test("a path in a link is what one expression for all of it would find", () => {

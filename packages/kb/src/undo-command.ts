@@ -143,7 +143,8 @@ async function undoChange(
   const orphan = [...nodes.values()].find(({ parentId }) => parentId !== null && !nodes.has(parentId));
   if (orphan !== undefined) return changedSince(page, "something was put below a node, or taken from above it, since");
   const ordered = inPageOrder([...nodes.values()]);
-  const settled = ordered.length === nodes.size ? settleShapes(ordered) : undefined;
+  const frontmatter = before.page?.frontmatter ?? page.frontmatter;
+  const settled = ordered.length === nodes.size ? settleShapes(ordered, frontmatter) : undefined;
   if (settled === undefined) return changedSince(page, "the page has another structure now");
   if (after.page?.frontmatter !== undefined && after.page.frontmatter !== page.frontmatter) {
     return changedSince(page, "the frontmatter was changed since");
@@ -156,7 +157,7 @@ async function undoChange(
     return changedSince(page, "a node it removed stands on another page now");
   const committed = await commitChange(writer, page, {
     kind: "command.undone",
-    frontmatter: before.page?.frontmatter ?? page.frontmatter,
+    frontmatter,
     nodes: settled,
     fallbackTitle: before.page?.title ?? page.title,
     undoes: command.id,

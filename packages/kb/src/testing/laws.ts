@@ -33,16 +33,18 @@ export const laws = {
   },
   "a stale edit that nobody else's change meets is that edit": (a: string, b: string) => {
     const page = pageOf(a);
-    const theirs = diffPage(page.nodes, parseOkf(b).nodes).wanted;
-    const merge = mergeTrees(page.nodes, page.nodes, theirs);
+    const { frontmatter, nodes } = parseOkf(b);
+    const theirs = diffPage(page.nodes, nodes).wanted;
+    const merge = mergeTrees(page.nodes, page.nodes, theirs, frontmatter);
     if (merge.kind === "conflict") return `conflict: ${merge.reason}`;
     return differ(JSON.stringify(theirs), JSON.stringify(merge.nodes));
   },
   "an edit merged onto itself is itself, and nothing is doubled": (a: string, b: string) => {
     const page = pageOf(a);
-    const ours = diffPage(page.nodes, parseOkf(b).nodes).wanted;
-    const theirs = diffPage(page.nodes, parseOkf(b).nodes).wanted;
-    const merge = mergeTrees(page.nodes, ours, theirs);
+    const { frontmatter, nodes } = parseOkf(b);
+    const ours = diffPage(page.nodes, nodes).wanted;
+    const theirs = diffPage(page.nodes, nodes).wanted;
+    const merge = mergeTrees(page.nodes, ours, theirs, frontmatter);
     if (merge.kind === "conflict") return `conflict: ${merge.reason}`;
     return differ(idsOf(ours).join(" "), idsOf(merge.nodes).join(" "));
   },
@@ -50,7 +52,8 @@ export const laws = {
     const page = pageOf(a);
     const ours = diffPage(page.nodes, parseOkf(b).nodes).wanted;
     const theirs = diffPage(page.nodes, parseOkf(c).nodes).wanted;
-    const merge = mergeTrees(page.nodes, ours, theirs);
+    const { frontmatter } = page;
+    const merge = mergeTrees(page.nodes, ours, theirs, frontmatter);
     if (merge.kind === "conflict") return undefined;
     const before = new Map(page.nodes.map((node) => [node.id, node.text]));
     const texts = new Set(merge.nodes.map(({ text }) => text));
@@ -59,7 +62,7 @@ export const laws = {
     }
     if (new Set(idsOf(merge.nodes)).size < merge.nodes.length) return "a node is there twice";
     const read = parseOkf(
-      textOf({ frontmatter: "", nodes: applied(page.nodes, planChanges(page.nodes, merge.nodes)) }, true),
+      textOf({ frontmatter, nodes: applied(page.nodes, planChanges(page.nodes, merge.nodes)) }, true),
     );
     return differ(merge.nodes.map(({ text }) => text).join("\n"), read.nodes.map(({ text }) => text).join("\n"));
   },
