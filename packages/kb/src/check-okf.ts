@@ -1,6 +1,6 @@
 import { diffPage, type PageDiff } from "./diff-page.ts";
-import { frontmatterBlock } from "./frontmatter.ts";
 import { readHumanMarks } from "./human-marks.ts";
+import { frontmatterBlock } from "./outline.ts";
 import type { TreeNode } from "./page-tree.ts";
 import type { ParsedNode } from "./parse-okf.ts";
 import type { Writer } from "./scope.ts";

@@ -1,4 +1,5 @@
 import { parseDocument } from "yaml";
+import { frontmatterBlock } from "./outline.ts";
 import { findTextProblem, findTitleProblem } from "./text.ts";
 
 /** What a page's frontmatter says that we act on; everything else in it is kept and not looked at. */
@@ -11,8 +12,6 @@ export interface Frontmatter {
   readonly problem: string | undefined;
 }
 
-/** The block of YAML above a page, without its fences. */
-export const frontmatterBlock = /^\uFEFF?---[ \t]*\n((?:[^\n]*\n)*?)---[ \t]*(?:\n|$)/;
 const mostNames = 50;
 /** What is longer is not given to the parser of YAML, which takes 10 µs and more for a character. */
 export const longestParsed = 20_000;

@@ -1,5 +1,6 @@
 import { type Document, isAlias, isCollection, isPair, isScalar, type Node, parseDocument } from "yaml";
-import { frontmatterBlock, longestParsed } from "./frontmatter.ts";
+import { longestParsed } from "./frontmatter.ts";
+import { frontmatterBlock } from "./outline.ts";
 
 export type HumanMarks =
   /** Each claim that a person verified the page, as text that is the same where the claim is. */
@@ -9,7 +10,7 @@ export type HumanMarks =
 
 /** What ends a line, or the frontmatter, for some readers and not for others. */
 const unclearPlaces: readonly (readonly [RegExp, string])[] = [
-  [/[\r\u0085\u2028\u2029]/, "it holds a character that ends a line for some programs and not for others"],
+  [/\r(?!\n)|[\u0085\u2028\u2029]/, "it holds a character that ends a line for some programs and not for others"],
   [/^(?:-{3,}[ \t]*$|\.\.\.(?:[ \t]|$))/m, "it has a line of dots or dashes, where it ends for some programs"],
 ];
 

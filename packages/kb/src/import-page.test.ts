@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { appendBullet } from "./append-bullet.ts";
 import { listExportPaths } from "./export-pages.ts";
 import { lookupPage } from "./lookup.ts";
+import { movePage } from "./move-page.ts";
 import { actOn, type Person } from "./testing/acts.ts";
 import { newWorkspace } from "./testing/new-workspace.ts";
 
@@ -14,6 +15,23 @@ async function imported(me: Person, path: string, source: string) {
   if (result.kind !== "imported") throw new Error(JSON.stringify(result));
   return result.page;
 }
+
+test("KN09: frontmatter is frontmatter also in a file whose lines end in several ways, which comes back to the byte", async () => {
+  const me = await newWorkspace(sql);
+  const head = "---\r\ntype: Note\r\ntitle: Mixed\r\ntags: [a]\r\n---\r\n";
+  for (const [n, source] of [`${head}- a\n- b\r\n`, `${head.replace("\r\n", "\n")}\r\n- a\r\n`].entries()) {
+    const made = await act.importFile(me, `${n}.md`, source);
+    if (made.kind !== "imported") throw new Error(made.kind);
+    expect(made.page).toMatchObject({ title: "Mixed", type: "Note" });
+    expect(await act.text(me, made.page.id)).toBe(source);
+    const renamed = await act.do(me, (writer) => movePage(writer, { pageId: made.page.id, title: `Other ${n}` }));
+    expect(renamed.kind).toBe("moved");
+    expect(await act.text(me, made.page.id)).toBe(source.replace("Mixed", `"Other ${n}"`));
+    expect(await act.importFile({ ...me, isPerson: false }, `by-a-program-${n}.md`, source)).toMatchObject({
+      kind: "imported",
+    });
+  }
+});
 
 test("a file that changed is merged into its page, on what it was when it was imported", async () => {
   const me = await newWorkspace(sql);

@@ -22,6 +22,9 @@ export interface Outline {
   readonly nodes: readonly OutlineNode[];
 }
 
+/** The block of YAML above a page, without its fences; its lines may end in `\r\n` where others do not. */
+export const frontmatterBlock = /^\uFEFF?---[ \t]*\r?\n((?:[^\n]*\n)*?)---[ \t]*(?:\r?\n|$)/;
+
 interface Draft {
   readonly index: number;
   kind: NodeKind;
@@ -48,7 +51,6 @@ const headingLine = /^[ \t]*#{1,6}(?:[ \t\r]|$)/;
 const breakLine = /^[ \t]*([-*_])(?:[ \t]*\1){2,}[ \t\r]*$/;
 const fenceStart = /^[ \t]*(`{3,}(?=[^`]*$)|~{3,})/s;
 const tableRuleCell = /^[ \t]*:?-+:?[ \t]*$/;
-const frontmatterBlock = /^\uFEFF?---[ \t]*\n(?:[^\n]*\n)*?---[ \t]*(?:\n|$)/;
 
 /**
  * Reads Markdown as an outliner does: a bullet is a bullet however it is indented, its further lines belong to it, and

@@ -29,6 +29,8 @@ test.each([
   ["title: first\ntype: T\ntitle: last", 'title: "New: one"\ntype: T\ntitle: "New: one"'],
   ["type: T\ntags: &t [a]\ny: *t\ntitle: *t", 'type: T\ntags: &t [a]\ny: *t\ntitle: "New: one"'],
   ["title: a: b\ntype: [", 'title: "New: one"\ntype: ['],
+  ["title: X # why\r\ntype: T", 'title: "New: one" # why\r\ntype: T'],
+  ["title: a: b\r\ntype: [", 'title: "New: one"\r\ntype: ['],
 ])("a rename changes the title in %j and no other byte", (before, after) => {
   expect(written(`---\n${before}\n---\n\n`)).toBe(`---\n${after}\n---\n\n`);
 });

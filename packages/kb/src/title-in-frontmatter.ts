@@ -1,5 +1,6 @@
 import { type Document, isMap, isNode, isScalar, type Pair, parseDocument } from "yaml";
-import { frontmatterBlock, longestParsed, quoteText, readFrontmatter } from "./frontmatter.ts";
+import { longestParsed, quoteText, readFrontmatter } from "./frontmatter.ts";
+import { frontmatterBlock } from "./outline.ts";
 
 export type TitledFrontmatter =
   | { readonly kind: "written"; readonly frontmatter: string }
@@ -107,5 +108,6 @@ function setInLines(source: string, value: string): string | undefined {
   const rest = key.exec(lines[place] ?? "")?.[1]?.trim() ?? "";
   const next = lines.slice(place + 1).find((line) => line.trim() !== "") ?? "";
   if (places.length > 1 || /^[|>&*!{[#]|^$/.test(rest) || /^[ \t]/.test(next)) return undefined;
-  return lines.with(place, `title: ${value}`).join("\n");
+  const lineEnd = lines[place]?.endsWith("\r") === true ? "\r" : "";
+  return lines.with(place, `title: ${value}${lineEnd}`).join("\n");
 }
