@@ -50,6 +50,22 @@ describe("a search", () => {
     expect(await texts(me, "户用")).toEqual([]);
   });
 
+  test("KN16: finds a Korean word with what is written behind it, and a page by such a name", async () => {
+    const me = await newWorkspace(sql);
+    await act.page(me, "회의록", "- 서울에서 사용자가 만났다\n- 부산의 집은\n- 다른 말\n");
+    for (const [q, found] of [
+      ["서울", ["서울에서 사용자가 만났다"]],
+      ["사용 서울", ["서울에서 사용자가 만났다"]],
+      ["집", ["부산의 집은"]],
+      ['"서울에서 사용자가"', ["서울에서 사용자가 만났다"]],
+      ["울에", []],
+      ["회의", [""]],
+    ] as const) {
+      const result = await act.do(me, (reader) => searchPages(reader, { q }));
+      expect(result.kind === "found" && result.hits.map(({ excerpt }) => excerpt), q).toEqual(found);
+    }
+  });
+
   test("KN16: finds a flag, and one or two signs that are no word", async () => {
     const me = await workspaceWith("from 🇩🇪 to 🇫🇷", "a -> b", "about ~5", "100% sure", "a_b", "plain");
     const cases: [string, string][] = [

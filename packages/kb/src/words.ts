@@ -69,7 +69,7 @@ export function readQuery(q: string): WordQuery | undefined {
     return " ";
   });
   const groups = phrases.map(phraseQuery);
-  for (const [match] of foldText(loose.toWellFormed()).matchAll(token)) groups.push(phraseQuery(match));
+  for (const [match] of foldText(loose.toWellFormed()).matchAll(token)) groups.push(wordQuery(match));
   const wanted = [...new Set(groups.filter((group) => group !== ""))].slice(0, 32);
   if (wanted.length === 0) return undefined;
   const last = wanted.at(-1) ?? "";
@@ -97,6 +97,12 @@ export function readCertainWords(text: string): string | undefined {
     }
   }
   return certain.size === 0 ? undefined : [...certain].slice(0, 32).join(" & ");
+}
+
+/** A word as it is asked for. What Korean says with a word of its own elsewhere stands behind its words without a blank. */
+function wordQuery(word: string): string {
+  const query = phraseQuery(word);
+  return /\p{Script=Hangul}'$/u.test(query) ? `${query}:*` : query;
 }
 
 /** The words of a phrase one after the other; of an unspaced script its pairs, each a place further than the one before. */
