@@ -2,7 +2,6 @@ import { commitChange } from "./commit-change.ts";
 import { createPage } from "./create-page.ts";
 import { diffWithin, findFalseHead, findNewMarks, findOkfProblem } from "./check-okf.ts";
 import type { PageDiff } from "./diff-page.ts";
-import { foldName } from "./fold.ts";
 import { readFrontmatter } from "./frontmatter.ts";
 import { describePage, lockPage, type LoadedPage } from "./load-page.ts";
 import { lookupPage, type Lookup, type Page } from "./lookup.ts";
@@ -12,6 +11,7 @@ import { parseOkf, type ParsedPage } from "./parse-okf.ts";
 import { isEmpty, planChanges } from "./plan-changes.ts";
 import { lockRenames } from "./rename-everywhere.ts";
 import type { Writer } from "./scope.ts";
+import { findTakenTitle } from "./taken-titles.ts";
 
 export interface OkfEdit {
   /** A page's id or title; a title that no page has makes one, where no revision is given. */
@@ -81,7 +81,7 @@ export async function applyOkf(writer: Writer, edit: OkfEdit): Promise<ApplyOkfR
   const page = await lockPage(writer, found.page.id);
   if (page === undefined) return { kind: "forbidden", page: found.page };
   const text = likePage(page, parsed);
-  const taken = await findTakenTitle(writer, page, text.frontmatter);
+  const taken = await findTakenTitle(writer, page, describePage(text.frontmatter, page.title).title);
   if (taken !== undefined) return { kind: "refused", reason: taken };
   const past = await readPast(writer, page, edit.revision ?? page.revision);
   if (past === undefined) return noSuchRevision(page, edit.revision);
@@ -202,13 +202,4 @@ function likePage(page: LoadedPage, parsed: ParsedPage): ParsedPage {
 function mergeHeads(base: string, ours: string, theirs: string): string | undefined {
   if (theirs === base || theirs === ours) return ours;
   return ours === base ? theirs : undefined;
-}
-
-async function findTakenTitle(writer: Writer, page: LoadedPage, frontmatter: string): Promise<string | undefined> {
-  const { title } = describePage(frontmatter, page.title);
-  if (foldName(title) === foldName(page.title)) return undefined;
-  const other = await lookupPage(writer, title);
-  return other.kind === "missing" || (other.kind === "found" && other.page.id === page.id)
-    ? undefined
-    : `There already is a page "${title}"; titles are unique, so choose another.`;
 }

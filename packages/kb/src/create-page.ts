@@ -12,6 +12,7 @@ import { parseOkf } from "./parse-okf.ts";
 import { planChanges } from "./plan-changes.ts";
 import { showPages, type Writer } from "./scope.ts";
 import { resolveWaiting, storeLinks } from "./store-links.ts";
+import { lockTitle } from "./taken-titles.ts";
 import { findTitleProblem, slugOf } from "./text.ts";
 import { withTitle } from "./title-in-frontmatter.ts";
 
@@ -38,7 +39,7 @@ export type CreatePageResult =
 
 /**
  * Creates a page at revision 1, with its command. Where `lookupPage` already finds a page by that title, in any
- * directory, nothing is written; two creators of one title at once are one page. A directory that exists under another
+ * directory, nothing is written; of two who give one title at once, one does. A directory that exists under another
  * spelling is used as it is.
  */
 export async function createPage(writer: Writer, asked: NewPage): Promise<CreatePageResult> {
@@ -127,10 +128,4 @@ export async function insertPage(writer: Writer, page: PageToInsert): Promise<{ 
   const after = { page: { frontmatter: page.frontmatter, title, dir } };
   const commandId = await recordCommand(writer, { pageId, revision, kind: page.kind, before: null, after });
   return { page: inserted, commandId };
-}
-
-/** No index keeps two directories from holding one title, which imports may do; creators of a title take turns instead. */
-async function lockTitle({ tx, workspaceId }: Writer, title: string): Promise<void> {
-  const folded = title.normalize("NFKC").toLowerCase();
-  await tx`select pg_advisory_xact_lock(hashtextextended(${`page ${workspaceId} ${folded}`}, 0))`;
 }

@@ -1,13 +1,13 @@
 import { commitChange } from "./commit-change.ts";
 import { recordCommand } from "./commands.ts";
 import { findDirectory, keepDirectory, mayWriteIn } from "./directories.ts";
-import { foldName } from "./fold.ts";
 import { type LoadedPage, lockPage } from "./load-page.ts";
-import { lookupPage, type Page } from "./lookup.ts";
+import type { Page } from "./lookup.ts";
 import { keepFile } from "./page-files.ts";
 import { lockRenames } from "./rename-everywhere.ts";
 import type { Writer } from "./scope.ts";
 import { resolveWaiting } from "./store-links.ts";
+import { findTakenTitle } from "./taken-titles.ts";
 import { findTitleProblem, slugOf } from "./text.ts";
 import { type TitledFrontmatter, withTitle } from "./title-in-frontmatter.ts";
 
@@ -51,10 +51,8 @@ export async function movePage(writer: Writer, { pageId, title, dir }: PageMove)
 
 /** The page's frontmatter with a title that no other page has. */
 async function findTitled(writer: Writer, page: LoadedPage, title: string): Promise<TitledFrontmatter> {
-  const other = await lookupPage(writer, title);
-  if (other.kind !== "missing" && foldName(title) !== foldName(page.title)) {
-    return { kind: "refused", reason: `There already is a page "${title}"; titles are unique, so choose another.` };
-  }
+  const reason = await findTakenTitle(writer, page, title);
+  if (reason !== undefined) return { kind: "refused", reason };
   return withTitle(page.frontmatter, title);
 }
 

@@ -3,7 +3,7 @@ import { recordCommand, type ChangedState, type CommandKind } from "./commands.t
 import { mayWriteIn } from "./directories.ts";
 import { loadPage, type LoadedPage } from "./load-page.ts";
 import { foldName } from "./fold.ts";
-import { lookupPage, type Page } from "./lookup.ts";
+import type { Page } from "./lookup.ts";
 import { keepFile } from "./page-files.ts";
 import { readState } from "./page-history.ts";
 import { inPageOrder, areShapesEqual, type KeyedNode, type TreeNode } from "./page-tree.ts";
@@ -11,6 +11,7 @@ import { lockRenames } from "./rename-everywhere.ts";
 import { markRemoved } from "./remove-node.ts";
 import { reachablePages, type Writer } from "./scope.ts";
 import { settleShapes } from "./settle-shapes.ts";
+import { isTaken } from "./taken-titles.ts";
 
 export type UndoResult =
   | { readonly kind: "undone"; readonly page: Page; readonly commandId: string }
@@ -164,11 +165,6 @@ async function undoChange(
   });
   if (committed === undefined) return { kind: "already", page };
   return { kind: "undone", page: committed.page, commandId: committed.commandId };
-}
-
-async function isTaken(writer: Writer, pageId: string, title: string): Promise<boolean> {
-  const other = await lookupPage(writer, title);
-  return other.kind === "ambiguous" || (other.kind === "found" && other.page.id !== pageId);
 }
 
 /** Whether a node that would come back is another page's by now. */
