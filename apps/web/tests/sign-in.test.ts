@@ -1,3 +1,4 @@
+import { createLoginLink } from "@countersign/server/sessions.ts";
 import { expect, test } from "vitest";
 import { expectAccessible, givenStage, keepPicture } from "./stage.ts";
 
@@ -44,4 +45,21 @@ test("a sign-out that fails says so; a session that is over already is left all 
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.waitForURL("**/login");
   await page.context().close();
+});
+
+test("a login link may be opened in the tab that shows where one signs in, and in that of a link that was used up", async () => {
+  const context = await stage.browser.newContext();
+  const page = await context.newPage();
+  await page.goto(`${stage.url}/login`);
+  await page.getByText("./countersign login").waitFor();
+  await page.goto(`${stage.url}/login#used-up`);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("alert").waitFor();
+  const { workspaceId, operator: userId } = stage.world;
+  const { path } = await createLoginLink(stage.sql, { workspaceId, userId, mayDecide: true });
+  await page.goto(`${stage.url}${path}`);
+  await page.getByRole("alert").waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.waitForURL("**/tasks");
+  await context.close();
 });

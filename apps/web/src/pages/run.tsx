@@ -14,7 +14,7 @@ import { SteerBox } from "../run/steer-box.tsx";
 import { Steers } from "../run/steers.tsx";
 import { textOf } from "../run/text-of.ts";
 import { isMeant, Tree } from "../run/tree.tsx";
-import { isAddress, useHash } from "../run/use-hash.ts";
+import { isAddress, useHash } from "../parts/use-hash.ts";
 import { words } from "../words.ts";
 import "./run.css";
 

@@ -8,7 +8,7 @@ import { Time } from "../parts/time.tsx";
 import { words } from "../words.ts";
 import { taskOfApproval, taskOfQuestion } from "./task-of.ts";
 import { textOf } from "./text-of.ts";
-import { useHash } from "./use-hash.ts";
+import { useHash } from "../parts/use-hash.ts";
 
 /** A call: in one line how it stands, the card of what waits for a person, and all there is to know of it behind a click. */
 export function CallNode({ runId, call }: { readonly runId: string; readonly call: Call }) {

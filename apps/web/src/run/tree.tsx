@@ -1,7 +1,7 @@
 import { type RefObject, useEffect, useRef, useState } from "react";
 import type { RunTree } from "../api.ts";
 import { type Entry, EntryNode, isAsking } from "./entry.tsx";
-import { useHash } from "./use-hash.ts";
+import { useHash } from "../parts/use-hash.ts";
 
 /** Up to so many nodes, entries and calls, are all drawn at once. */
 const mostDrawn = 200;
