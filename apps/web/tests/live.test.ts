@@ -89,10 +89,42 @@ test("notifications are off until asked for, say the tool's name alone, and only
   await soon(count).toBe(before.length + 1);
   expect(await told()).toEqual([]);
   await page.getByLabel(/Tell me of new cards/).check();
+  const sample = JSON.stringify(["New cards are told of like this.", null]);
+  await soon(told).toEqual([sample]);
   const { taskId } = await givenCard(sql, world, { title: "mail.send: a secret letter", args: '{"to":"ann"}' });
-  await soon(told).toEqual([JSON.stringify(["mail.send", null])]);
+  await soon(told).toEqual([sample, JSON.stringify(["mail.send", null])]);
   expect(taskId).not.toBe("");
   await expectAccessible(page);
+  await page.context().close();
+});
+
+test("where the browser permits notifications and makes none, they stay off, and a card that comes harms nothing", async () => {
+  const page = await stage.signIn("approver");
+  await page.addInitScript(() => {
+    class Forbidden {
+      static permission = "granted";
+      static requestPermission = () => Promise.resolve("granted");
+      constructor() {
+        throw new TypeError("Illegal constructor. Use ServiceWorkerRegistration.showNotification() instead.");
+      }
+    }
+    Object.defineProperty(window, "Notification", { value: Forbidden });
+    // From a time when it was another browser.
+    localStorage.setItem("countersign.notify", "on");
+  });
+  await page.goto(`${stage.url}/admin/account`);
+  const count = async () => Number((await page.title()).match(/\d+/)?.[0] ?? 0);
+  const before = (await sql`select from tasks where status = 'open'`).length;
+  await soon(count).toBe(before);
+  await page.evaluate(() => Object.defineProperty(document, "visibilityState", { value: "hidden" }));
+  await givenCard(sql, world);
+  await soon(count).toBe(before + 1);
+  const box = page.getByLabel(/Tell me of new cards/);
+  await box.click();
+  await soon(() => box.isChecked()).toBe(false);
+  await box.click();
+  await page.getByText("The browser does not allow it").waitFor();
+  expect(await box.isChecked()).toBe(false);
   await page.context().close();
 });
 

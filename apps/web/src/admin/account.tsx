@@ -55,7 +55,7 @@ function Switches() {
   const [isTold, setTold] = useState(isNotifying);
   const [isDenied, setDenied] = useState(false);
   const notify = async (wanted: boolean): Promise<void> => {
-    const isOn = await setNotifying(wanted);
+    const isOn = await setNotifying(wanted, names.notifySample);
     setTold(isOn);
     setDenied(wanted && !isOn);
   };

@@ -9,14 +9,24 @@ export function isNotifying(): boolean {
   return localStorage.getItem(name) === "on" && "Notification" in window && Notification.permission === "granted";
 }
 
-/** Turns it on, as far as the browser lets, or off; says which it is then. */
-export async function setNotifying(isOn: boolean): Promise<boolean> {
-  if (isOn && "Notification" in window && (await Notification.requestPermission()) === "granted") {
+/** Turns it on, as far as the browser lets, which `sample` shows, or off; says which it is then. */
+export async function setNotifying(isOn: boolean, sample: string): Promise<boolean> {
+  const isAllowed = isOn && "Notification" in window && (await Notification.requestPermission()) === "granted";
+  if (isAllowed && notify(sample, name) !== undefined) {
     localStorage.setItem(name, "on");
     return true;
   }
   localStorage.removeItem(name);
   return false;
+}
+
+/** Nothing where the browser lets only a service worker do it, as Chrome on Android, whatever it permitted. */
+function notify(title: string, tag: string): Notification | undefined {
+  try {
+    return new Notification(title, { tag });
+  } catch {
+    return undefined;
+  }
 }
 
 /**
@@ -33,8 +43,7 @@ export function useNotifications(open: readonly Task[] | undefined): void {
     if (before === undefined || document.visibilityState === "visible" || !isNotifying()) return;
     for (const task of open) {
       if (before.has(task.id)) continue;
-      const told = new Notification(visibleText(task.approval?.tool ?? task.kind), { tag: task.id });
-      told.addEventListener("click", () => {
+      notify(visibleText(task.approval?.tool ?? task.kind), task.id)?.addEventListener("click", () => {
         window.focus();
         location.assign(`/tasks/${task.id}`);
       });
