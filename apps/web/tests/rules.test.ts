@@ -146,3 +146,24 @@ test("what runs unasked is set with its expiry after a look, on the policy that 
   await page.getByText(/low risk · locked · until/).waitFor();
   await page.context().close();
 }, 60_000);
+
+test("a moment with a digit too many is refused at its field, and takes nothing away", async () => {
+  const page = await stage.signIn("admin");
+  const dialog = await openRules(page);
+  const until = dialog.getByLabel("Until");
+  const isRefused = () => until.evaluate((field: HTMLInputElement) => field.validity.rangeOverflow);
+  for (const name of ["Change… What runs unasked, and what asks", "New rule…"]) {
+    await page.getByRole("button", { name }).click();
+    await dialog.getByRole("combobox").first().waitFor();
+    if (name === "New rule…") await dialog.getByLabel("Tool, family or server").fill("mail.send");
+    else await dialog.getByRole("combobox", { name: "What runs unasked" }).selectOption("low");
+    await until.fill("20266-12-01T12:00:00");
+    await soon(isRefused).toBe(true);
+    await dialog.getByRole("button", { name: "Show what would change" }).click();
+    await until.fill("2040-12-01T12:00:00");
+    await dialog.getByRole("button", { name: "Show what would change" }).click();
+    await dialog.getByText(/^\+.*until 2040-12/).waitFor();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+  }
+  await page.context().close();
+});

@@ -1,5 +1,14 @@
 import { expect, test } from "vitest";
-import { changeOf, type Draft, draftOf, localMoment, type Rule, ruleLines, sentEntries } from "./rule-draft.ts";
+import {
+  changeOf,
+  type Draft,
+  draftOf,
+  instantOf,
+  localMoment,
+  type Rule,
+  ruleLines,
+  sentEntries,
+} from "./rule-draft.ts";
 
 const rule: Rule = {
   id: "r",
@@ -40,6 +49,13 @@ test("a moment is typed in the browser's zone and sent as an instant; an empty o
     expiresAt: "2040-06-01T12:30:00.000Z",
   });
   expect(changeOf({ ...draftOf(rule), expiresAt: "" }, rule)).not.toHaveProperty("expiresAt");
+});
+
+test("what is no moment, or not yet, is left as it was typed", () => {
+  for (const typed of ["20266-12-01T12:00", "275760-09-14T00:00", "soon"]) {
+    expect(instantOf(typed, rule.expiresAt)).toBe(typed);
+    expect(instantOf(typed, null)).toBe(typed);
+  }
 });
 
 test("rows with nothing in them are not sent, nor any of what is off; blanks inside a row stay", () => {

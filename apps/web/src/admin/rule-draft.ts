@@ -117,8 +117,13 @@ export function localMoment(at: string): string {
   return local.toISOString().slice(0, 19);
 }
 
-/** The instant that was typed; one that was not touched is still `kept`, to the millisecond. */
+/**
+ * The instant that was typed; one that was not touched is still `kept`, to the millisecond. What is no moment, as a year of
+ * too many digits while it is typed, stays what was typed: the field and the server refuse it.
+ */
 export function instantOf(typed: string, kept: string | null): string {
-  const isKept = kept !== null && new Date(localMoment(kept)).getTime() === new Date(typed).getTime();
-  return isKept ? kept : new Date(typed).toISOString();
+  const at = new Date(typed);
+  if (Number.isNaN(at.getTime())) return typed;
+  const isKept = kept !== null && new Date(localMoment(kept)).getTime() === at.getTime();
+  return isKept ? kept : at.toISOString();
 }

@@ -17,6 +17,9 @@ interface TextProps {
   readonly problem?: string | undefined;
 }
 
+/** Those that the server takes, to the second. */
+const moments = { step: 1, min: "1970-01-02T00:00:00", max: "2999-12-30T23:59:59" };
+
 /** A text to fill in, of one line or of `rows`. */
 export function TextField({
   label,
@@ -44,7 +47,7 @@ export function TextField({
         <input
           {...common}
           type={type}
-          step={type === "datetime-local" ? 1 : undefined}
+          {...(type === "datetime-local" ? moments : {})}
           autoComplete="off"
           onChange={(event) => onChange(event.target.value)}
         />
