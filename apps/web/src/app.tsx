@@ -5,6 +5,7 @@ import { Refused } from "./api.ts";
 import { Frame } from "./frame.tsx";
 import { Login } from "./pages/login.tsx";
 import { Tasks } from "./pages/tasks.tsx";
+import { Boundary } from "./parts/boundary.tsx";
 import { takeGoal } from "./parts/goal.ts";
 import { later } from "./parts/later.tsx";
 import { words } from "./words.ts";
@@ -53,25 +54,27 @@ function Home() {
 export function App() {
   return (
     <QueryClientProvider client={client}>
-      <Switch>
-        <Route path="/login" component={Login} />
-        <Route>
-          <Frame>
-            <Switch>
-              <Route path="/" component={Home} />
-              <Route path="/tasks" component={Tasks} />
-              <Route path="/tasks/:id">{({ id }) => <TaskPage key={id} id={id} />}</Route>
-              <Route path="/runs" component={Runs} />
-              <Route path="/runs/:id">{({ id }) => <RunPage key={id} id={id} />}</Route>
-              <Route path="/kb/*?" component={Knowledge} />
-              <Route path="/admin/*?" component={Admin} />
-              <Route>
-                <h1>{words.noSuchPage}</h1>
-              </Route>
-            </Switch>
-          </Frame>
-        </Route>
-      </Switch>
+      <Boundary>
+        <Switch>
+          <Route path="/login" component={Login} />
+          <Route>
+            <Frame>
+              <Switch>
+                <Route path="/" component={Home} />
+                <Route path="/tasks" component={Tasks} />
+                <Route path="/tasks/:id">{({ id }) => <TaskPage key={id} id={id} />}</Route>
+                <Route path="/runs" component={Runs} />
+                <Route path="/runs/:id">{({ id }) => <RunPage key={id} id={id} />}</Route>
+                <Route path="/kb/*?" component={Knowledge} />
+                <Route path="/admin/*?" component={Admin} />
+                <Route>
+                  <h1>{words.noSuchPage}</h1>
+                </Route>
+              </Switch>
+            </Frame>
+          </Route>
+        </Switch>
+      </Boundary>
     </QueryClientProvider>
   );
 }

@@ -8,6 +8,7 @@ import { useNewVersion } from "./live/use-new-version.ts";
 import { useNotifications } from "./live/use-notifications.ts";
 import { Announce } from "./parts/announce.tsx";
 import { Banner } from "./parts/banner.tsx";
+import { Boundary } from "./parts/boundary.tsx";
 import { ExactLine } from "./parts/exact-text.tsx";
 import { keepGoal } from "./parts/goal.ts";
 import { KeySheet } from "./parts/key-sheet.tsx";
@@ -95,7 +96,10 @@ export function Frame({ children }: { readonly children: ReactNode }) {
       <Announce texts={announced} />
       <Banner live={isOut ? "signed_out" : live} isNewVersion={isNewVersion} />
       <main id="page" tabIndex={-1}>
-        {children}
+        {/* What it failed on may be what was read. */}
+        <Boundary at={path} onRetry={() => client.removeQueries({ type: "inactive" })}>
+          {children}
+        </Boundary>
       </main>
       <KeySheet />
     </>

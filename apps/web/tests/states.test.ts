@@ -71,6 +71,25 @@ test("loading, empty, filtered to nothing, failed and unknown are different, sai
   await page.context().close();
 }, 60_000);
 
+test("a page that fails says so in its place: what is around it stays, and it can be tried again or left", async () => {
+  const page = await stage.signIn("operator", phone);
+  const runs = /\/v1\/runs(?:\?|$)/;
+  await page.route(runs, (route) => route.fulfill({ json: { runs: [null], nextCursor: null } }));
+  const failed = page.getByRole("heading", { name: "This page failed" });
+  await page.goto(`${stage.url}/runs`);
+  await failed.waitFor();
+  await expectAccessible(page);
+  await keepPicture(page, "page-failed-phone");
+  await page.getByRole("link", { name: "Knowledge" }).click();
+  await page.getByText("There is no page here yet.").waitFor();
+  await page.getByRole("link", { name: "Runs" }).click();
+  await failed.waitFor();
+  await page.unroute(runs);
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByText("Nothing has run yet.").waitFor();
+  await page.context().close();
+});
+
 test("on a phone whatever is pressed is large enough, and nothing is wider than the screen", async () => {
   const page = await stage.signIn("admin", phone);
   for (const path of ["/tasks", "/runs", "/kb", "/admin/rules", "/admin/people", "/admin/audit", "/admin/account"]) {
