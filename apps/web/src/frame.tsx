@@ -1,7 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { Link, Redirect, useLocation } from "wouter";
-import { isSignedOut, useMe, useOpenTasks, useSignOut } from "./queries.ts";
+import { isSignedOut, useMe, useSignOut, useTasks } from "./queries.ts";
 import { useArrivals } from "./live/use-arrivals.ts";
 import { useLive } from "./live/use-live.ts";
 import { useNewVersion } from "./live/use-new-version.ts";
@@ -37,22 +37,21 @@ export function Frame({ children }: { readonly children: ReactNode }) {
   const [path] = useLocation();
   const client = useQueryClient();
   const isNewVersion = useNewVersion();
-  const { data, hasNextPage } = useOpenTasks();
-  const open = useMemo(
-    () => data?.pages.flatMap((page) => page.tasks).filter((task) => task.status === "open"),
-    [data],
-  );
+  const {
+    query: { data, hasNextPage },
+    found: open,
+  } = useTasks("open");
   useNotifications(open);
   const arrived = useArrivals(open, { partCount: data?.pages.length ?? 0, isWhole: !hasNextPage });
   const announced = useMemo(() => arrived.map((task) => words.card.announce(task.title)), [arrived]);
   // As many as the list shows: what it has not read yet is said by a sign.
   const count = open?.length ?? 0;
-  const shownCount = `${count}${hasNextPage ? "+" : ""}`;
+  const shownCount = `${count === 0 ? "" : count}${hasNextPage ? "+" : ""}`;
   const signOut = useSignOut();
 
   useEffect(() => {
-    document.title = count === 0 ? words.product : `(${shownCount}) ${words.product}`;
-  }, [count, shownCount]);
+    document.title = shownCount === "" ? words.product : `(${shownCount}) ${words.product}`;
+  }, [shownCount]);
 
   useEffect(() => listenToSessions(() => void client.invalidateQueries()), [client]);
 
@@ -77,7 +76,7 @@ export function Frame({ children }: { readonly children: ReactNode }) {
               aria-current={path.startsWith(section.path) ? "page" : undefined}
             >
               {section.name}
-              {section.path === "/tasks" && count > 0 && <span className="count">{shownCount}</span>}
+              {section.path === "/tasks" && shownCount !== "" && <span className="count">{shownCount}</span>}
             </Link>
           ))}
         </nav>

@@ -1,5 +1,6 @@
 import { type QueryClient, useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
-import { api, ask, NoAnswer, Refused } from "./api.ts";
+import { useEffect, useMemo } from "react";
+import { api, ask, NoAnswer, Refused, type Task } from "./api.ts";
 import { putTasks } from "./live/read-tasks.ts";
 import { dropGoal } from "./parts/goal.ts";
 import { belongTo } from "./whose.ts";
@@ -26,20 +27,33 @@ export const taskStatuses = ["open", "done", "dismissed", "expired", "canceled"]
 
 export type TaskStatus = (typeof taskStatuses)[number];
 
-/** The tasks and cards of a status by pages: open ones oldest first, others newest first. */
-export function useTasks(status: TaskStatus) {
-  return useInfiniteQuery({
+/**
+ * The tasks and cards of a status, of a kind if given, by pages: open ones oldest first, others newest first. `found` is
+ * what stands so among those that are read: while it is nothing and there are more, these are read by themselves, so that
+ * nothing is said to be all only once all is read.
+ */
+export function useTasks(status: TaskStatus, kind: Task["kind"] | "" = "") {
+  const query = useInfiniteQuery({
     queryKey: ["tasks", { status }],
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam: cursor }) =>
       ask(api.tasks.$get({ query: { status, ...(cursor === undefined ? {} : { cursor }) } })),
     getNextPageParam: (page) => page.nextCursor ?? undefined,
   });
-}
-
-/** The open tasks as far as they are read: the queue, and the number on every page. */
-export function useOpenTasks() {
-  return useTasks("open");
+  const { data, error, hasNextPage, isFetching, fetchNextPage } = query;
+  const found = useMemo(
+    () =>
+      data?.pages
+        .flatMap((page) => page.tasks)
+        // One that was decided here is read before the list is.
+        .filter((task) => task.status === status && (kind === "" || task.kind === kind)),
+    [data, status, kind],
+  );
+  const isMoreMeant = found?.length === 0 && hasNextPage && !isFetching && error === null;
+  useEffect(() => {
+    if (isMoreMeant) void fetchNextPage({ cancelRefetch: false });
+  }, [isMoreMeant, fetchNextPage]);
+  return { query, found };
 }
 
 const taskQuery = (id: string) => ({

@@ -87,3 +87,38 @@ test("the page of one card and the queue say at once how many others ask for the
   await page.context().close();
   await queue.context().close();
 });
+
+test("nothing is said to wait for nobody before all is read: what lies beyond the first part is read by itself", async () => {
+  await sql`update tasks set status = 'canceled', resolved_at = clock_timestamp() where status = 'open'`;
+  await sql`
+    insert into tasks (id, workspace_id, kind, status, section, title, created_by)
+    select uuidv7(), ${world.workspaceId}, 'task', 'open', 'today', 'task ' || n, 'system' from generate_series(1, 60) n`;
+  const { taskId } = await givenCard(sql, world);
+  const page = await stage.signIn("approver");
+  await page.goto(`${stage.url}/tasks?kind=approval`);
+  await cardOf(page, taskId).waitFor();
+  await page.goto(`${stage.url}/tasks?kind=question`);
+  await page.getByText("There is no such task.").waitFor();
+
+  await page.goto(`${stage.url}/tasks`);
+  await page.getByText("task 50", { exact: true }).waitFor();
+  const ids = await page.locator(".card").evaluateAll((cards) => cards.map((card) => card.getAttribute("data-task")));
+  expect(ids.length).toBe(50);
+  // A few at a time, so that no list is read for them.
+  for (let n = 0; n < 50; n += 10) {
+    const some = ids.slice(n, n + 10);
+    await page.evaluate(
+      async (settled) =>
+        void (await Promise.all(settled.map((id) => fetch(`/v1/tasks/${id}/done`, { method: "POST" })))),
+      some,
+    );
+    await page.waitForFunction(
+      (settled) => settled.every((id) => document.querySelector(`[data-task="${id}"] button`) === null),
+      some,
+    );
+  }
+  await page.getByText("task 60", { exact: true }).waitFor();
+  await soon(() => page.title()).toMatch(/^\(11\)/);
+  await cardOf(page, taskId).waitFor();
+  await page.context().close();
+}, 120_000);

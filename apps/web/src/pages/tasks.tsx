@@ -19,13 +19,11 @@ export function Tasks() {
   const [search, setSearch] = useSearchParams();
   const status = taskStatuses.find((one) => one === search.get("status")) ?? "open";
   const kind = kinds.find((one) => one === search.get("kind")) ?? "";
-  const { data, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useTasks(status);
+  const { query, found } = useTasks(status, kind);
+  const { data, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = query;
   const me = useMe();
   const [isMaking, setMaking] = useState(false);
   const list = useRef<HTMLUListElement>(null);
-  // One that was decided here is read before the list is.
-  const read = data?.pages.flatMap((page) => page.tasks).filter((task) => task.status === status);
-  const found = read?.filter((task) => kind === "" || task.kind === kind);
   const { shown, arrived, settledCount, clear } = useSteadyList(found, `${status} ${kind}`, data?.pages.length ?? 0);
   const standing = new Set(found?.map(({ id }) => id));
   const newOnes = new Set(arrived.map(({ id }) => id));
@@ -81,13 +79,7 @@ export function Tasks() {
           </button>
         </p>
       )}
-      {found === undefined ? (
-        error === null ? (
-          <Waiting />
-        ) : (
-          <Failure error={error} onRetry={() => void refetch()} />
-        )
-      ) : shown.length > 0 ? (
+      {shown.length > 0 ? (
         <ul ref={list} className="cards">
           {shown.map((task) => (
             <li key={task.id}>
@@ -95,6 +87,12 @@ export function Tasks() {
             </li>
           ))}
         </ul>
+      ) : found === undefined || hasNextPage ? (
+        error === null ? (
+          <Waiting />
+        ) : (
+          <Failure error={error} onRetry={() => void refetch()} />
+        )
       ) : kind === "" && status === "open" ? (
         <Empty title={words.tasks.empty}>
           <p>{words.tasks.emptyHint}</p>
@@ -106,7 +104,7 @@ export function Tasks() {
           </button>
         </Empty>
       )}
-      {hasNextPage && (
+      {hasNextPage && shown.length > 0 && (
         <p className="more">
           <button type="button" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
             {words.tasks.more}

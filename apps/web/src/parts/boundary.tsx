@@ -32,7 +32,7 @@ export class Boundary extends Component<Props, State> {
     const { error } = this.state;
     if (error === null) return this.props.children;
     return (
-      <>
+      <div className="broken">
         <h1>{words.broken.title}</h1>
         <p>{words.broken.hint}</p>
         <Failure
@@ -42,7 +42,7 @@ export class Boundary extends Component<Props, State> {
             this.setState({ error: null });
           }}
         />
-      </>
+      </div>
     );
   }
 }
