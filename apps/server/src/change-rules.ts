@@ -230,7 +230,7 @@ async function applyLayer(
   await requirePolicyRight(tx, actor, scope, "Changing rules", loosens(changes, written, values));
   refuseEnded(scope);
   if (asked.seenVersion !== undefined && asked.seenVersion !== before.version) {
-    throw staleRules([`the policy of this ${scope.scope} is in version ${before.version}, not ${asked.seenVersion}`]);
+    throw stalePolicy(scope.scope, before.version, asked.seenVersion);
   }
   const set = await setRules(tx, scope, authorOf(actor), changes);
   const dialed = await setDial(tx, scope, authorOf(actor), values);
@@ -310,7 +310,7 @@ export async function changeDial(
     case "not_found":
       throw new Problem("not_found", `There is no ${scope.scope} ${scope.scopeId} in this workspace.`);
     case "stale":
-      throw staleRules([`the policy of this ${scope.scope} is in version ${outcome.version}, not ${seenVersion}`]);
+      throw stalePolicy(scope.scope, outcome.version, seenVersion);
     case "unchanged":
       return { scope: scope.scope, id: scope.scopeId, outcome: "unchanged", version: outcome.version, waiting: 0 };
     case "set":
@@ -331,6 +331,11 @@ function refuseEnded({ scope, scopeId, hasEnded }: PolicyScope): void {
 
 function isIn(target: RuleChange["target"], version: number): string {
   return `${keyOf(target)} is in version ${version}`;
+}
+
+/** That the policy of a scope is in another version than the one that was seen. */
+export function stalePolicy(scope: LayerName, version: number, seenVersion: number | undefined): Problem {
+  return staleRules([`the policy of this ${scope} is in version ${version}, not ${seenVersion}`]);
 }
 
 function staleRules(found: readonly string[]): Problem {

@@ -167,3 +167,46 @@ test("a moment with a digit too many is refused at its field, and takes nothing 
   }
   await page.context().close();
 });
+
+test("a rule that says more than a mode is not taken away by a press among the tools, nor what somebody else set meanwhile", async () => {
+  await sql`update rules set revoked_at = clock_timestamp() where revoked_at is null`;
+  const [page, other] = [await stage.signIn("admin"), await stage.signIn("admin")];
+  const set = (change: object) =>
+    other.evaluate(
+      async (body) =>
+        (await fetch("/v1/rules", { method: "PATCH", headers: { "content-type": "application/json" }, body })).status,
+      JSON.stringify({ changes: [change] }),
+    );
+  const target = (name: string) => ({ kind: "tool", name });
+  const entries = [{ kind: "unit", unit: "boss@example.com" }];
+  expect(await set({ target: target("mail.send"), mode: "deny", entries })).toBe(200);
+  await openRules(page);
+  const controlOf = (name: string) => page.getByRole("group", { name, exact: true });
+  const row = page.locator("tr", { has: controlOf("mail.send") });
+  await row.getByText("a rule here says more than a mode").waitFor();
+  for (const mode of ["Off", "Ask", "Allow"])
+    expect(await row.getByRole("button", { name: mode }).isDisabled()).toBe(true);
+  await expectAccessible(page);
+  await keepPicture(page, "admin-tools-own-rule");
+  await page.setViewportSize({ width: 390, height: 844 });
+  await row.scrollIntoViewIfNeeded();
+  await keepPicture(page, "admin-tools-own-rule-phone");
+
+  // What was set since the page read it, and before it hears of that.
+  let version = "";
+  await page.route("**/v1/policy/tools?**", async (route) => {
+    if (version === "") version = route.request().headers()["if-match"] ?? "";
+    if (route.request().method() === "PATCH") expect(await set({ target: target("kb.read"), mode: "deny" })).toBe(200);
+    await route.continue();
+  });
+  await controlOf("kb.read").getByRole("button", { name: "Allow" }).click();
+  await page.getByRole("alert").getByText("Somebody changed these rules since you saw them").waitFor();
+  expect(version).toMatch(/^"\d+"$/);
+  const rules = await sql`select target_name as name, mode from rules where revoked_at is null order by 1`;
+  expect(rules).toEqual([
+    { name: "kb.read", mode: "deny" },
+    { name: "mail.send", mode: "deny" },
+  ]);
+  await page.context().close();
+  await other.context().close();
+}, 60_000);

@@ -61,6 +61,40 @@ test("choosing what would be inherited anyway takes the entry away, and so does 
   expect(left).toHaveLength(0);
 });
 
+test("a rule that says more than a mode is never written over by one, nor is a policy that has moved on", async () => {
+  const { tokens, ...world } = await givenPeople(sql);
+  const path = "/v1/policy/tools";
+  const stored = () =>
+    sql`select mode, entries, is_locked, expires_at from rules
+         where scope_id = ${world.workspaceId} and revoked_at is null and target_name = 'mail.send'`;
+  for (const more of [
+    { mode: "deny", entries: [{ kind: "unit", unit: "boss@example.com" }] },
+    { mode: "allowlist", entries: [{ kind: "unit", unit: "ann@example.com" }] },
+    { mode: "ask", locked: true },
+    { mode: "off", expiresAt: "2999-01-01T00:00:00Z" },
+  ]) {
+    const body = { changes: [{ target: { kind: "tool", name: "mail.send" }, ...more }] };
+    expect(await patch(tokens.admin, "/v1/rules", body)).toMatchObject({ status: 200 });
+    const before = await stored();
+    expect(before).toHaveLength(1);
+    for (const mode of ["allow", "ask", "off", null])
+      expect(await patch(tokens.admin, path, { tools: { "mail.send": mode, "kb.read": "ask" } })).toMatchObject({
+        status: 422,
+        body: { code: "wrong_kind" },
+      });
+    expect(await stored()).toEqual(before);
+  }
+  const { version } = (await get(tokens.viewer, path)).body as unknown as EffectivePolicy;
+  const set = (seen: number, mode: string) =>
+    send(server, tokens.admin, "PATCH", path, {
+      body: { tools: { "kb.read": mode } },
+      headers: { "if-match": `"${seen}"` },
+    });
+  expect(await set(version, "ask")).toMatchObject({ status: 200 });
+  expect(await set(version, "allow")).toMatchObject({ status: 412, body: { code: "stale" } });
+  expect(toolOf(await get(tokens.viewer, path), "kb.read")).toMatchObject({ own: { mode: "ask" } });
+});
+
 test("a locked entry further out holds whatever a run chooses", async () => {
   const { tokens, ...world } = await givenPeople(sql);
   const runId = await givenRun(sql, world);

@@ -7,6 +7,7 @@ import { Failure, Refusal, Waiting } from "../parts/states.tsx";
 import { useAct } from "../parts/use-act.ts";
 import { useMe } from "../queries.ts";
 import { words } from "../words.ts";
+import type { Rule } from "./rule-draft.ts";
 import "./admin.css";
 
 /** A place in which tools can be set. */
@@ -29,7 +30,13 @@ export function ToolModes({ scope }: { readonly scope: ToolScope }) {
   });
   const layer = useQuery({ queryKey: ["rules", scope], queryFn: () => ask(api.rules.$get({ query: scope })) });
   const set = useAct("rules", ({ kind, name, mode }: Change) =>
-    ask(api.policy.tools.$patch({ query: scope, json: { [kind]: { [name]: mode } } })),
+    ask(
+      api.policy.tools.$patch({
+        query: scope,
+        header: data === undefined ? {} : { "if-match": `"${data.version}"` },
+        json: { [kind]: { [name]: mode } },
+      }),
+    ),
   );
   if (data === undefined)
     return error === null ? <Waiting /> : <Failure error={error} onRetry={() => void refetch()} />;
@@ -39,24 +46,18 @@ export function ToolModes({ scope }: { readonly scope: ToolScope }) {
     ...grouped("families", "family", [...new Set(data.tools.flatMap((tool) => tool.family ?? []))]),
     ...grouped("servers", "server", [...new Set(data.tools.flatMap((tool) => tool.server ?? []))]),
   ];
-  const ownOf = (target: string, name: string) =>
+  const ownOf = (target: string, name: string): Rule | undefined =>
     layer.data?.rules.find(
-      (rule) =>
-        rule.target.kind === target && "name" in rule.target && rule.target.name === name && rule.entries === null,
-    )?.mode ?? null;
+      (rule) => !rule.isRemembered && rule.target.kind === target && "name" in rule.target && rule.target.name === name,
+    );
   const hasOwn =
     scope.scope === "run" && (data.tools.some((tool) => tool.own !== null) || layer.data?.rules.length !== 0);
-  const control = (
-    kind: Change["kind"],
-    name: string,
-    label: string,
-    value: Parameters<typeof ModeControl>[0]["value"],
-  ) => (
+  const control = (kind: Change["kind"], name: string, label: string, own: Rule | undefined) => (
     <RowActs>
       <ModeControl
         name={label}
-        value={value}
-        isDisabled={set.isPending || !mayChange}
+        value={own?.mode ?? null}
+        isDisabled={set.isPending || !mayChange || layer.data === undefined || saysMore(own)}
         onChange={(mode) => set.mutate({ kind, name, mode })}
       />
     </RowActs>
@@ -88,11 +89,11 @@ export function ToolModes({ scope }: { readonly scope: ToolScope }) {
                   <ExactLine text={name} />
                 </code>
               </td>
-              <td className="fine">–</td>
+              <td className="fine">{saysMore(ownOf(target, name)) ? names.ownRule : "–"}</td>
               {control(kind, name, `${names.groups[kind]} ${name}`, ownOf(target, name))}
             </tr>
           ))}
-          {data.tools.map(({ name, effective, own, isKilled }) => (
+          {data.tools.map(({ name, effective, isKilled }) => (
             <tr key={name}>
               <td>
                 <code>
@@ -102,17 +103,24 @@ export function ToolModes({ scope }: { readonly scope: ToolScope }) {
               <td className="fine">
                 {isKilled
                   ? names.killed
-                  : effective === null
-                    ? names.byDial
-                    : names.modeFrom(effective.mode, effective.layer)}
+                  : saysMore(ownOf("tool", name))
+                    ? names.ownRule
+                    : effective === null
+                      ? names.byDial
+                      : names.modeFrom(effective.mode, effective.layer)}
               </td>
-              {control("tools", name, name, own?.mode ?? null)}
+              {control("tools", name, name, ownOf("tool", name))}
             </tr>
           ))}
         </tbody>
       </table>
     </>
   );
+}
+
+/** Than a mode, which is all that the control shows and sets. */
+function saysMore(own: Rule | undefined): boolean {
+  return own !== undefined && (own.entries !== null || own.locked || own.expiresAt !== null);
 }
 
 function grouped<K extends "families" | "servers">(kind: K, target: string, all: readonly string[]) {

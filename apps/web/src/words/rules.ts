@@ -33,6 +33,7 @@ export const ruleWords = {
   killed: "denied by a kill switch",
   byDial: "no rule; dial and approval policy decide",
   modeFrom: (mode: string, layer: string) => `${mode}, from the ${layer}`,
+  ownRule: "a rule here says more than a mode; change it among the stored rules",
   groups: { families: "all of the family", servers: "all of the server" },
   stored: "Stored rules",
   remembered: "left by a decision",
