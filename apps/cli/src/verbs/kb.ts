@@ -44,8 +44,7 @@ export function addKnowledgeVerbs(program: Command): void {
     async run(cli, [given = ""], { ids }) {
       const page = await ask(cli.client.v1.pages[":id"].$get({ param: { id: await findPageId(cli.client, given) } }));
       if (cli.isJson) return cli.printJson(page);
-      const text = ids === true ? page.okf : page.okf.replaceAll(/ ?<!--[0-9a-f-]{36}-->/g, "");
-      cli.terminal.write(cli.terminal.isInteractive ? text.split("\n").map(makeVisible).join("\n") : text);
+      cli.terminal.write(textFor(cli.terminal, page.okf, ids === true));
     },
   });
 
@@ -93,4 +92,10 @@ async function findCommandId(client: Client, given: string): Promise<string> {
     const { commands, nextCursor } = await ask(client.v1.commands.$get({ query }));
     return { ids: commands.map(({ id }) => id), nextCursor };
   });
+}
+
+/** A page as a terminal may show it, wherever the input is from; elsewhere as it is, for programs. */
+export function textFor({ isTerminal }: Pick<Terminal, "isTerminal">, okf: string, isWithIds: boolean): string {
+  const text = isWithIds ? okf : okf.replaceAll(/ ?<!--[0-9a-f-]{36}-->/g, "");
+  return isTerminal ? text.split("\n").map(makeVisible).join("\n") : text;
 }
