@@ -5,7 +5,7 @@ import { afterAll } from "vitest";
 import type { Answer } from "./countersign.ts";
 import { startProcess } from "./processes.ts";
 import { repositoryRoot } from "./repository.ts";
-import { runVerb } from "./verb.ts";
+import { runUnread, runVerb } from "./verb.ts";
 
 /** The command line against a server in a process of its own. */
 export interface CommandLine {
@@ -14,6 +14,8 @@ export interface CommandLine {
   readonly address: string;
   /** Runs a verb as the owner of the token. */
   run(token: string, args: readonly string[], input?: string): Promise<Answer>;
+  /** The same, where nobody reads what it writes. */
+  runUnread(token: string, args: readonly string[]): ReturnType<typeof runUnread>;
 }
 
 /** Call it once per file, at the top level; `settings` are for the server. */
@@ -39,5 +41,6 @@ export async function givenCommandLine(
     data,
     address,
     run: (token, args, input) => runVerb({ ...environment, COUNTERSIGN_TOKEN: token }, args, input),
+    runUnread: (token, args) => runUnread({ ...environment, COUNTERSIGN_TOKEN: token }, args),
   };
 }

@@ -20,3 +20,17 @@ export async function runVerb(
   const [out, error, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
   return { code: code as number | null, out, error };
 }
+
+/** As `runVerb`, with a reader of its output that has gone away before anything is written. */
+export async function runUnread(
+  env: Readonly<Record<string, string>>,
+  args: readonly string[],
+): Promise<Pick<Answer, "code" | "error">> {
+  const child = spawn(join(repositoryRoot, "countersign"), args, {
+    env: { PATH: process.env["PATH"], ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  child.stdout.destroy();
+  const [error, [code]] = await Promise.all([text(child.stderr), once(child, "close")]);
+  return { code: code as number | null, error };
+}

@@ -9,7 +9,10 @@ export interface Terminal {
   readonly style: Style;
   /** Columns and rows now. Where the output is no terminal, lines may be as long as they are. */
   size(): { readonly columns: number; readonly rows: number };
+  /** Nothing where nobody reads any more. */
   write(text: string): void;
+  /** Aborted when the reader has gone away, as `head` does: what was asked for is still done, and told by the exit code alone. */
+  readonly gone: AbortSignal;
   /** Asks for yes or no; anything but y or yes is no. */
   confirm(question: string): Promise<boolean>;
 }
@@ -18,12 +21,13 @@ export interface TerminalOptions {
   readonly isColorUnwanted: boolean;
 }
 
-/** The terminal of this process. A reader that goes away, as `head` does, ends the program in peace. */
+/** The terminal of this process. */
 export function openTerminal({ isColorUnwanted }: TerminalOptions): Terminal {
   const { stdin, stdout } = process;
+  const gone = new AbortController();
   stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code === "EPIPE") process.exit(0);
-    throw error;
+    if (error.code !== "EPIPE") throw error;
+    gone.abort();
   });
   const isTerminal = stdout.isTTY === true;
   return {
@@ -32,7 +36,10 @@ export function openTerminal({ isColorUnwanted }: TerminalOptions): Terminal {
     style: createStyle(isTerminal && !isColorUnwanted),
     size: () =>
       isTerminal ? { columns: stdout.columns || 80, rows: stdout.rows || 24 } : { columns: 10_000, rows: 10_000 },
-    write: (text) => void stdout.write(text),
+    write(text) {
+      if (!gone.signal.aborted) stdout.write(text);
+    },
+    gone: gone.signal,
     async confirm(question) {
       const reader = createInterface({ input: stdin, output: stdout });
       const closed = new AbortController();

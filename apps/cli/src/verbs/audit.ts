@@ -1,5 +1,8 @@
 import type { Command } from "commander";
-import { ask } from "../client.ts";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { ReadableStream as WebStream } from "node:stream/web";
+import { ask, noAnswer } from "../client.ts";
 import { CliError } from "../exit.ts";
 import { addVerb } from "../verb.ts";
 
@@ -22,14 +25,19 @@ export function addAuditVerbs(program: Command): void {
     usage: "export",
     summary: "Write the workspace's audit to standard output, a line of JSON for each row",
     async run(cli) {
-      const response = await cli.client.v1.audit.export.$get();
+      const response = await cli.client.v1.audit.export.$get().catch((error: unknown) => {
+        throw noAnswer(error);
+      });
       if (!response.ok || response.body === null) {
         await ask(Promise.resolve(response));
         throw new CliError("error", "The server answered without the audit.");
       }
-      const decoder = new TextDecoder();
-      for await (const chunk of response.body as ReadableStream<Uint8Array>)
-        cli.terminal.write(decoder.decode(chunk, { stream: true }));
+      try {
+        await pipeline(Readable.fromWeb(response.body as WebStream<Uint8Array>), process.stdout, { end: false });
+      } catch (error) {
+        if (cli.terminal.gone.aborted) return;
+        throw new CliError("error", "The audit did not arrive whole; what was written of it ends early.", { error });
+      }
     },
   });
 }

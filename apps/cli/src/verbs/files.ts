@@ -141,6 +141,7 @@ async function getFile(cli: Cli, given: string, path: string): Promise<void> {
     if (isOutput) await pipeline(content, process.stdout, { end: false });
     else await pipeline(content, createWriteStream(path, { flags: "wx" }));
   } catch (error) {
+    if (isOutput && cli.terminal.gone.aborted) return;
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
     if (code === "EEXIST") throw new CliError("conflict", `${path} is there already; nothing was written.`);
     if (!isOutput) await rm(path, { force: true });

@@ -1,7 +1,8 @@
 import { CliError } from "../exit.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 
 export interface Interrupt {
-  /** Aborted by Ctrl-C, by SIGTERM and when the time is up. */
+  /** Aborted by Ctrl-C, by SIGTERM, when the time is up and when nobody reads any more. */
   readonly signal: AbortSignal;
   /** Throws CliError `timeout` where it was the time; a person who pressed Ctrl-C has what they wanted. */
   check(): void;
@@ -10,10 +11,15 @@ export interface Interrupt {
 }
 
 /**
- * Turns Ctrl-C, SIGTERM and a time limit into an abort, so that a verb that waits can leave its terminal in order.
+ * Turns Ctrl-C, SIGTERM, a time limit and a reader that went away into an abort, so that a verb that waits can leave its
+ * terminal in order.
  * `whatStands` says, in whole sentences, how things are once the time was up.
  */
-export function onInterrupt(timeoutSeconds: number | undefined, whatStands: string): Interrupt {
+export function onInterrupt(
+  { gone }: Pick<Terminal, "gone">,
+  timeoutSeconds: number | undefined,
+  whatStands: string,
+): Interrupt {
   const interrupted = new AbortController();
   const timedOut = new AbortController();
   const interrupt = (): void => interrupted.abort();
@@ -21,7 +27,7 @@ export function onInterrupt(timeoutSeconds: number | undefined, whatStands: stri
   process.once("SIGTERM", interrupt);
   const timer = timeoutSeconds === undefined ? undefined : setTimeout(() => timedOut.abort(), timeoutSeconds * 1_000);
   return {
-    signal: AbortSignal.any([interrupted.signal, timedOut.signal]),
+    signal: AbortSignal.any([interrupted.signal, timedOut.signal, gone]),
     check() {
       if (!timedOut.signal.aborted) return;
       throw new CliError("timeout", `The time of ${timeoutSeconds} s is up. ${whatStands}`);

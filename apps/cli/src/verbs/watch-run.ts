@@ -27,6 +27,7 @@ export async function watchRun(cli: Cli, id: string, timeoutSeconds: number | un
   const { style } = terminal;
   const live = createLive(terminal);
   const interrupt = onInterrupt(
+    terminal,
     timeoutSeconds,
     `The run ${shortId(id)} has not ended, and goes on. Follow it with ./countersign runs watch ${shortId(id)}, end it with ./countersign runs cancel ${shortId(id)}.`,
   );

@@ -19,7 +19,7 @@ export async function watchTasks(cli: Cli, timeoutSeconds: number | undefined): 
   const { client, terminal } = cli;
   const { style } = terminal;
   const live = createLive(terminal);
-  const interrupt = onInterrupt(timeoutSeconds, "What is open waits on: ./countersign tasks ls.");
+  const interrupt = onInterrupt(terminal, timeoutSeconds, "What is open waits on: ./countersign tasks ls.");
   const { signal } = interrupt;
   let known = new Map<string, Task>();
 
