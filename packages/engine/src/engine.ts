@@ -66,6 +66,8 @@ export interface HeldRun {
   acquisitions: number;
   /** The calls under way here, each resolving with what came of it. */
   readonly inFlight: Map<string, Promise<CallReport>>;
+  /** Settles with the last transactional call that was asked for; it never rejects. */
+  lastWrite: Promise<unknown>;
   /** Aborted when the run must not be worked on any more: its lease is lost, its scope killed, or time is up. */
   readonly abort: AbortController;
   /** Set where the run is to be given back as soon as nothing is under way. */
@@ -86,6 +88,7 @@ export function takeInHand(snapshot: RunSnapshot, definition: Definition): HeldR
     conversation: createKeptConversation(),
     acquisitions: 0,
     inFlight: new Map(),
+    lastWrite: Promise.resolve(),
     abort: new AbortController(),
     isLeaving: false,
     news: Promise.withResolvers(),

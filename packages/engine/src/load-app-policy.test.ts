@@ -90,7 +90,8 @@ test("the policy file that the documents show is one that is taken in", async ()
   const named = registerTools([
     sendingTool("mail.send", () => ({ kind: "done", content: "" })),
     sendingTool("os.exec", () => ({ kind: "done", content: "" }), { family: "shell" }),
+    sendingTool("files.attach", () => ({ kind: "done", content: "" })),
   ]);
   expect(await loadAppPolicy(sql, file, named)).toBe("configured");
-  expect(await said()).toEqual(["shell deny", "web off", "mail.send ask", "os.exec allowlist"]);
+  expect(await said()).toEqual(["shell deny", "files.attach off", "mail.send ask", "os.exec allowlist"]);
 });

@@ -2,9 +2,11 @@ import { hashArguments } from "@countersign/gate/canonical.ts";
 import { z } from "zod";
 import { describe, expect, test } from "vitest";
 import { cancelRun } from "./commits/cancel-run.ts";
+import { killScope } from "./commits/kill-scope.ts";
+import { recoverRuns } from "./commits/recover-runs.ts";
 import { commitWithin } from "./commit.ts";
 import type { Scenario } from "./scripted-model.ts";
-import { bumpPolicy, callsOf, crashAt, decidePending, outcomeOf, stopPoint } from "./testing/driver.ts";
+import { bumpPolicy, callsOf, crashAt, decidePending, outcomeOf, stopPoint, until } from "./testing/driver.ts";
 import {
   driveOut,
   driveRun,
@@ -16,10 +18,12 @@ import {
 } from "./testing/engine.ts";
 import { engineDatabase } from "./testing/engine-database.ts";
 import { givenRun, makeWorld, type World } from "./testing/fixtures.ts";
+import { scopeOf } from "./testing/policy.ts";
 import { countRows } from "./testing/rows.ts";
+import { aWorker } from "./testing/worker.ts";
 import { defineTool, type Tool, type ToolResult } from "./tool.ts";
 
-const { sql } = await engineDatabase();
+const { sql, url } = await engineDatabase();
 
 const spec = { name: "agent", model: "scripted", toolset: ["act", "look"] };
 const anything = z.looseObject({});
@@ -220,6 +224,61 @@ describe("a transactional tool", () => {
     expect(await callsOf(sql, runId)).toMatchObject([{ status: "done", attempt: 1, result: "written" }]);
   });
 
+  test.each(["canceled", "killed"])(
+    "that takes its time holds nothing up: its run is %s meanwhile, and its writes are taken back",
+    async (how) => {
+      const middle = stopPoint<ToolResult>();
+      const { tool } = writingTool(() => middle.stay());
+      const world = await makeWorld(sql, spec);
+      const { workspaceId, admin } = world;
+      const engine = makeEngine(sql, [tool], actOnce);
+      const runId = await givenRun(sql, world);
+      const driving = driveRun(engine, runId);
+      await middle.reached;
+      if (how === "canceled")
+        await commitWithin(sql, cancelRun, { runId, workspaceId, userId: admin, reason: "not needed" });
+      else await killScope(sql, scopeOf(world, "workspace"), world.admin, "stop");
+      middle.letGo(done("written"));
+      expect(await driving).toBe(how === "canceled" ? "lost" : "given_back");
+      expect(await tasksOf(world)).toBe(0);
+      expect(await callsOf(sql, runId)).toMatchObject([
+        { attempt: 0, result: how === "canceled" ? "not needed" : null },
+      ]);
+    },
+  );
+
+  test("that works longer than a lease lasts keeps it, and writes once", async () => {
+    const { tool, attempts } = writingTool(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      return done("written");
+    });
+    const world = await makeWorld(sql, spec);
+    const worker = aWorker(url, [tool], actOnce, { leaseMs: 1_000, renewMs: 100 });
+    const runId = await givenRun(sql, world);
+    await until(async () => (await outcomeOf(sql, runId)).startsWith("completed"));
+    await worker.stop();
+    expect(attempts()).toBe(1);
+    expect(await tasksOf(world)).toBe(1);
+  });
+
+  test("and another of one turn go one after the other, in the order in which the model asked for them", async () => {
+    const order: string[] = [];
+    const { tool } = writingTool(async () => done("written"), {
+      execute: async (args: { name: string }) => {
+        order.push(`${args.name} begins`);
+        await new Promise((resolve) => setTimeout(resolve, args.name === "first" ? 200 : 0));
+        order.push(`${args.name} ends`);
+        return done(args.name);
+      },
+    });
+    const world = await makeWorld(sql, spec);
+    const engine = makeEngine(sql, [tool], ({ turn }) =>
+      turn === 0 ? { use: ["first", "second"].map((name) => ({ tool: "act", args: { name } })) } : { say: "ok" },
+    );
+    await driveRun(engine, await givenRun(sql, world));
+    expect(order).toEqual(["first begins", "first ends", "second begins", "second ends"]);
+  });
+
   test("whose worker dies in the middle leaves nothing, and writes exactly once when it is run again", async () => {
     const middle = stopPoint<ToolResult>();
     const { tool, attempts } = writingTool((attempt) =>
@@ -235,7 +294,7 @@ describe("a transactional tool", () => {
     held.abort.abort();
     expect(await driving).toBe("lost");
     await sql`update runs set lease_until = clock_timestamp() - interval '1 second' where id = ${runId}`;
-    await sql`select recover_runs(100, 100)`;
+    await recoverRuns(sql, 100, 100);
     expect(await tasksOf(world)).toBe(0);
     expect(await driveRun(engine, runId)).toBe("ended");
     expect(attempts()).toBe(2);
@@ -312,7 +371,7 @@ describe("a transactional tool", () => {
   });
 
   test("is judged again in the commit of its writes: a grant revoked after the turn stops it", async () => {
-    const { tool, attempts } = writingTool(async () => done("written"), { requires: ["mail.send"] });
+    const { tool } = writingTool(async () => done("written"), { requires: ["mail.send"] });
     const world = await makeWorld(sql, spec);
     const scenario: Scenario = (stage) => actOnce(stage);
     const engine = makeEngine(sql, [tool], scenario);
@@ -320,7 +379,7 @@ describe("a transactional tool", () => {
     const held = await takeRun(engine, runId);
     await sql`update runs set grants = '{}' where id = ${runId}`;
     expect(await driveOut(engine, held)).toBe("ended");
-    expect(attempts()).toBe(0);
+    expect(await tasksOf(world)).toBe(0);
     expect(await outcomeOf(sql, runId)).toBe("completed: capability_denied capability denied: mail.send");
   });
 });

@@ -1,7 +1,7 @@
 import type { Tx } from "@countersign/db/connect.ts";
 import { transaction } from "@countersign/db/transaction.ts";
 import { boundPreconditions } from "./call-input.ts";
-import { capResult } from "./cap-result.ts";
+import { type CappedResult, capResult } from "./cap-result.ts";
 import { commitWithin } from "./commit.ts";
 import { isAuditUnavailable } from "./commits/acquire-capability.ts";
 import { beginCall } from "./commits/begin-call.ts";
@@ -11,7 +11,7 @@ import { insist } from "./insist.ts";
 import type { Proposal } from "./propose-call.ts";
 import type { RecordedCall } from "./run-snapshot.ts";
 import { type Chosen, contextOf, limitMsOf, startLimit, timedOut } from "./run-tool.ts";
-import { scrubResult } from "./scrub.ts";
+import { type Scrub, scrubResult } from "./scrub.ts";
 import { scrubHeld } from "./scrub-held.ts";
 import { beginWithSecondLook, type Start } from "./second-look.ts";
 import { noteShown, type Shown } from "./shown.ts";
@@ -31,8 +31,25 @@ export type TransactionReport =
 
 export type NotBegunStart = Exclude<Start, { kind: "begun" }>;
 
-/** The tool's writes, its re-check and its result are one transaction: exactly once, never unknown. */
+/**
+ * The tool's writes, its begin and its result are one transaction: exactly once, never unknown. The begin comes last, so
+ * that neither the run nor its policy is locked while the tool works: its lease is renewed, and cancel, kill switch and
+ * whoever else acts on the run do not wait for it but take its writes back. Such calls of one run go one after the other.
+ */
 export async function runInTransaction(
+  engine: Engine,
+  held: HeldRun,
+  call: RecordedCall,
+  registered: RegisteredTool,
+  tool: Extract<Tool, { effect: "transactional" }>,
+  proposal: Proposal | undefined,
+): Promise<TransactionReport> {
+  const turn = held.lastWrite.then(() => runNext(engine, held, call, registered, tool, proposal));
+  held.lastWrite = turn.catch(() => undefined);
+  return await turn;
+}
+
+async function runNext(
   engine: Engine,
   held: HeldRun,
   call: RecordedCall,
@@ -50,19 +67,17 @@ export async function runInTransaction(
       transaction(
         engine.sql,
         async (tx) => {
-          const start = await beginWithSecondLook(held, call, registered, proposal, tx, (transition) =>
-            commitWithin(tx, beginCall, transition),
-          );
+          let worked: Worked | undefined;
+          const start = await beginWithSecondLook(held, call, registered, proposal, tx, async (transition, begun) => {
+            // Judged again, what was picked may be another option: then all of it is done anew.
+            if (worked !== undefined && worked.selectedOptionId !== begun.selectedOptionId) return { kind: "settled" };
+            worked ??= await workWithin(tx, held, call, tool, begun, proposal, scrub);
+            return await commitWithin(tx, beginCall, transition);
+          });
           if (start.kind !== "begun") throw new NotBegun(start);
-          const { args, selectedOptionId } = start;
-          const preconditions = proposal?.preconditions ?? boundPreconditions(call) ?? [];
-          const chosen = { args, selectedOptionId, preconditions };
-          const { shown, ...executed } = await executeWithin(tx, held, call, tool, chosen);
-          const result = scrubResult(scrub, checkToolResult(executed.result));
-          if (result.kind !== "done") throw new Undone(result, shown);
-          await noteShown(tx, { workspaceId: held.snapshot.workspaceId, runId: held.hold.runId }, shown);
-          const { content, blob } = await capResult(tx, held.snapshot.workspaceId, result.content);
-          const transition = transitionOf(held, call, { status: "done", content, blob });
+          if (worked === undefined) throw new Error(`${call.tool} writes, so it has to be begun`);
+          if (worked.stored === undefined) throw new Undone(worked.result, worked.shown);
+          const transition = transitionOf(held, call, { status: "done", ...worked.stored });
           return reportOf(call, transition, await commitWithin(tx, completeCall, transition));
         },
         bounds,
@@ -85,6 +100,33 @@ export async function runInTransaction(
       code: "error",
     });
   }
+}
+
+/** What a tool did within its transaction, for which option; `stored` only where it succeeded. */
+interface Worked {
+  readonly selectedOptionId: string | undefined;
+  readonly result: ToolResult;
+  readonly shown: Shown;
+  readonly stored: CappedResult | undefined;
+}
+
+async function workWithin(
+  tx: Tx,
+  held: HeldRun,
+  call: RecordedCall,
+  tool: Extract<Tool, { effect: "transactional" }>,
+  { args, selectedOptionId }: Extract<Start, { kind: "begun" }>,
+  proposal: Proposal | undefined,
+  scrub: Scrub,
+): Promise<Worked> {
+  const preconditions = proposal?.preconditions ?? boundPreconditions(call) ?? [];
+  const { shown, ...executed } = await executeWithin(tx, held, call, tool, { args, selectedOptionId, preconditions });
+  const result = scrubResult(scrub, checkToolResult(executed.result));
+  if (result.kind !== "done") return { selectedOptionId, result, shown, stored: undefined };
+  const { workspaceId } = held.snapshot;
+  await noteShown(tx, { workspaceId, runId: held.hold.runId }, shown);
+  const stored = await capResult(tx, workspaceId, result.content);
+  return { selectedOptionId, result, shown, stored };
 }
 
 /** Executes a tool for as long as it may take; afterwards, or once the run is not ours, its transaction is taken back. */

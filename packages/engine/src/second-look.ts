@@ -23,7 +23,7 @@ export type Start =
 
 /**
  * Gates a call again and begins it under exactly the policy it was judged by: where policy moved between the two, it is
- * judged again. A call that neither reaches outside nor was asked about needs no commit to begin. `proposal` is what the
+ * judged again. `begin` is told with what it would run. A call that neither reaches outside nor was asked about needs no commit to begin. `proposal` is what the
  * tool says it would do, just now: where that rests on something else than a person agreed to, it asks.
  */
 export async function beginWithSecondLook(
@@ -32,7 +32,7 @@ export async function beginWithSecondLook(
   registered: RegisteredTool,
   proposal: Proposal | undefined,
   sql: Queryable,
-  begin: (transition: BeginCall) => Promise<BeginOutcome>,
+  begin: (transition: BeginCall, start: Extract<Start, { kind: "begun" }>) => Promise<BeginOutcome>,
 ): Promise<Start> {
   const { tool, definitionHash } = registered;
   for (;;) {
@@ -56,7 +56,7 @@ export async function beginWithSecondLook(
     const begun = { kind: "begun", args: verdict.args, selectedOptionId: choice.selectedOptionId } as const;
     if (!needsBegin(call, verdict)) return begun;
 
-    const outcome = await begin({
+    const transition = {
       ...held.hold,
       callId: call.id,
       policyVersions: policy.versions,
@@ -64,7 +64,8 @@ export async function beginWithSecondLook(
       definitionHash,
       needsApproval: verdict.verdict !== "allow",
       again: call.status === "executing",
-    });
+    };
+    const outcome = await begin(transition, begun);
     switch (outcome.kind) {
       case "begun":
       case "already":

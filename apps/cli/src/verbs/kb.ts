@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { ask, type Client } from "../client.ts";
 import { findListedId, shortId } from "../find-id.ts";
 import { findPageId } from "../find-page.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 import { layTable } from "../terminal/table.ts";
 import { relativeTime } from "../terminal/time.ts";
 import { makeVisible, visibleLines } from "../terminal/visible.ts";

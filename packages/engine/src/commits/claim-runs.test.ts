@@ -333,7 +333,7 @@ test("DU05: a claim that fails at any write leaves the runs ready and the approv
     const claimed = await claimRuns(
       on,
       { worker: "test", leaseMs: 30_000, limit: 10, held: [], tools: toolHashes },
-      (_runId, error) => errors.push(error),
+      (_runId, error) => void errors.push(error),
     );
     if (errors.length > 0) throw errors[0];
     return claimed;

@@ -1,6 +1,6 @@
 -- The switch goes on for a scope (app, workspace, definition or run): its policy version moves and an audit row says who
 -- and why. Nothing is written per run: claim, decide, expire and begin look the switch up, and a commit that is about to
--- start an effect holds the row this changes. A scope of another workspace is not found.
+-- start an effect holds its policy still, so that this waits for those that are just at it and no further one passes. A scope of another workspace is not found.
 create or replace function kill_scope(p_scope text, p_scope_id uuid, p_workspace uuid, p_user uuid, p_way text, p_reason text)
 returns table (outcome text)
 language plpgsql volatile as $$
@@ -16,6 +16,10 @@ begin
                   end, false) then
     return query select 'not_found';
     return;
+  end if;
+
+  if p_scope <> 'run' then
+    perform seize_policies(array[p_scope_id]);
   end if;
 
   insert into policies as p (scope_id, scope, workspace_id, killed_at, killed_by, kill_reason)

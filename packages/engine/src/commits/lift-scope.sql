@@ -6,6 +6,7 @@ language plpgsql volatile as $$
 #variable_conflict use_column
 begin
   perform lock_runs(array[p_scope_id], true);
+  perform seize_policies(array[p_scope_id]);
 
   update policies p
      set version = p.version + 1, killed_at = null, lifted_at = clock_timestamp()

@@ -13,7 +13,8 @@ begin
          attempt          = c.attempt + 1,
          epoch            = n.epoch,
          has_effect_claim = c.effect in ('idempotent', 'once'),
-         started_at       = clock_timestamp()
+         -- A transactional tool has worked already, since its transaction began.
+         started_at       = case when c.effect = 'transactional' then now() else clock_timestamp() end
     from unnest(p_calls, p_epochs) n (call_id, epoch)
    where c.id = n.call_id and c.id = any (p_calls);
 

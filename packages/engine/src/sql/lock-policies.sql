@@ -1,16 +1,17 @@
--- Holds still the policy the given runs are judged under until the commit ends. The runs are locked already, so a run
--- that has no policy row of its own cannot be given one meanwhile.
+-- Holds still the policy the given runs are judged under until the commit ends. An advisory lock and not one of the rows:
+-- whoever shares a row is let past those who wait to change it, so a kill switch would wait for as long as work begins,
+-- while these are given in the order in which they were asked for. What a run itself is set to changes under the run's own
+-- lock, which the caller holds.
 create or replace function lock_policies(p_ids uuid[]) returns void
 language plpgsql volatile as $$
 begin
-  perform 1
-     from policies p
-    where p.scope_id in (
-            select s.scope_id
-              from runs r
-             cross join lateral (values ('00000000-0000-0000-0000-000000000000'::uuid), (r.workspace_id), (r.definition_id), (r.id)) s (scope_id)
-             where r.id = any (p_ids))
-    order by array_position(array['app', 'workspace', 'definition', 'run'], p.scope), p.scope_id
-      for share;
+  perform pg_advisory_xact_lock_shared(policy_lock(s.scope_id))
+     from (select s.rank, s.scope_id
+             from runs r
+            cross join lateral (values (1, '00000000-0000-0000-0000-000000000000'::uuid), (2, r.workspace_id), (3, r.definition_id)) s (rank, scope_id)
+            where r.id = any (p_ids)
+            group by s.rank, s.scope_id
+            order by s.rank, s.scope_id
+           offset 0) s;
 end
 $$;

@@ -8,6 +8,7 @@ begin
     perform 1 from policies p where p.scope_id = p_scope_id for no key update;
     return exists (select 1 from runs r where r.id = p_scope_id and r.workspace_id = p_workspace);
   end if;
+  perform seize_policies(array[p_scope_id]);
   perform 1
      from policies p
     where p.scope_id = p_scope_id and p.scope = p_scope and p.workspace_id is not distinct from p_workspace

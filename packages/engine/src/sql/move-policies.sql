@@ -4,6 +4,13 @@
 create or replace function move_policies(p_scopes text[], p_scope_ids uuid[], p_workspaces uuid[], p_covers text[]) returns void
 language plpgsql volatile as $$
 begin
+  perform seize_policies(array(
+    select n.scope_id
+      from unnest(p_scopes, p_scope_ids) n (scope, scope_id)
+     where n.scope <> 'run'
+     group by n.scope, n.scope_id
+     order by array_position(array['app', 'workspace', 'definition'], n.scope), n.scope_id));
+
   insert into policies as p (scope_id, scope, workspace_id)
   select s.scope_id, s.scope, s.workspace
     from (select distinct n.scope_id, n.scope, n.workspace from unnest(p_scopes, p_scope_ids, p_workspaces) n (scope, scope_id, workspace)) s

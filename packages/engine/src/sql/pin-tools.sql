@@ -7,6 +7,7 @@ language plpgsql volatile as $$
 declare
   changing uuid[];
 begin
+  perform seize_policies(array(select distinct a.workspace_id from approvals a where a.id = any (p_approvals) order by 1));
   perform 1
      from policies p
     where p.scope_id in (select a.workspace_id from approvals a where a.id = any (p_approvals))

@@ -6,6 +6,15 @@ language plpgsql volatile as $$
 declare
   way text;
 begin
+  perform seize_policies(array(
+    select s.scope_id
+      from unnest(p_approvals, p_scopes) n (approval, scope)
+      join approvals a on a.id = n.approval
+      join runs r      on r.id = a.run_id
+     cross join lateral (select case n.scope when 'definition' then r.definition_id else r.workspace_id end as scope_id) s
+     where n.scope <> 'run'
+     group by n.scope, s.scope_id
+     order by array_position(array['workspace', 'definition'], n.scope), s.scope_id));
   perform 1
      from policies p
     where p.scope_id in (
