@@ -375,11 +375,11 @@ describe("rules", { timeout: 60_000 }, () => {
     expect(json(await cli(["rules", "ls", "--json"]))).toMatchObject({ dial: { level: "low" } });
     expect(await cli(["rules", "dial", "--level", "inherit"])).toMatchObject({ code: 0 });
     expect(await cli(["rules", "dial", "--level", "eleven"])).toMatchObject({ code: 2 });
-    expect(await cli(["kill", "--tool", "mail.send", "--reason", "drill"])).toMatchObject({
-      code: 0,
-      out: expect.stringContaining("tool mail.send are denied"),
-    });
-    expect(await cli(["lift", "--tool", "mail.send"])).toMatchObject({ code: 0 });
+    const killed = await cli(["kill", "--tool", "mail.send", "--reason", "drill"]);
+    expect(killed).toMatchObject({ code: 0, out: expect.stringContaining("tool mail.send are denied") });
+    const [, howToLift = ""] = /\.\/countersign (lift .*)/.exec(killed.out) ?? [];
+    expect(howToLift).toBe("lift --tool mail.send");
+    expect(await cli(howToLift.split(" "))).toMatchObject({ code: 0 });
     expect(await cli(["kill", "--tool", "mail.send", "--workspace", "--reason", "x"])).toMatchObject({ code: 2 });
     expect(await cli(["rules", "set", "tool:mail.send", "allow"], { as: "viewer" })).toMatchObject({ code: 3 });
   });

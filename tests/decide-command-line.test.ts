@@ -154,7 +154,7 @@ test("what was approved often is suggested as a rule, with the command that sets
   }
   const rules = (...args: string[]): Promise<Answer> => run(world.tokens.admin, ["rules", ...args]);
   const { out } = await rules("suggest");
-  expect(out).toContain("3 prompts less");
+  expect(out).toContain("3 fewer prompts");
   const command = out.split("\n").find((line) => line.includes("./countersign rules set"));
   expect(command?.trim()).toBe("./countersign rules set tool:mail.send allow --unit ann@example.com");
   const set = await run(world.tokens.admin, command?.trim().split(" ").slice(1) ?? []);

@@ -29,7 +29,8 @@ test("a quota is set, told and kept; a deleted file makes room again", { timeout
   await writeFile(two, Buffer.alloc(700_000, "2"));
   expect((await cli("operator", "space")).out).toContain("0 files take 0.0 MB; nothing limits them.");
   expect(await cli("operator", "quota", "1")).toMatchObject({ code: 3 });
-  expect(await cli("admin", "quota", "much")).toMatchObject({ code: 2 });
+  for (const size of ["much", "1.5", "0x10", "1e3", "-1", ""])
+    expect(await cli("admin", "quota", size)).toMatchObject({ code: 2 });
   expect(await cli("admin", "quota", "1")).toMatchObject({
     code: 0,
     out: "0 files take 0.0 MB; at most 1.0 MB may be.\n",

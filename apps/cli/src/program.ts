@@ -48,7 +48,7 @@ export function createProgram(): Command {
   });
   addVerb<InitOptions>(program, {
     usage: "init",
-    summary: "Make a workspace, its administrator and a token in the database of DATABASE_URL; for one without any",
+    summary: "Make a workspace, its administrator and a token in the database of DATABASE_URL",
     options: (command) =>
       command
         .requiredOption("--workspace <name>", "what the workspace is called; no other may have the name")

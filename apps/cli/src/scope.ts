@@ -49,7 +49,7 @@ const units = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** Reads a span such as `30m`, for an option; in milliseconds. */
 export function span(text: string): number {
-  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  const [, count, unit] = /^([1-9]\d{0,5})([smhd])$/.exec(text) ?? [];
   if (count === undefined) throw new InvalidArgumentError("expected a number with s, m, h or d, such as 30m.");
   return Number(count) * units[unit as keyof typeof units];
 }

@@ -38,7 +38,7 @@ export async function answer(
       };
       throw new Problem(
         outcome.kind === "expired" ? "expired" : status === "canceled" ? "already_closed" : "already_decided",
-        `The question is ${settlement.status}${answeredBy === null ? "" : ` by ${answeredBy}`}${answeredAt === null ? "" : ` since ${answeredAt.toISOString()}`}; your answer changes nothing.`,
+        `The question is ${settlement.status}${answeredBy === null ? "" : ` by ${answeredBy}`}${answeredAt === null ? "" : ` at ${answeredAt.toISOString()}`}; your answer changes nothing.`,
         { settlement },
       );
     }

@@ -3,7 +3,7 @@ import { decideApproval, type DecisionOutcome } from "@countersign/engine/commit
 import type { Actor } from "./auth.ts";
 import { notAnApprover } from "./not-an-approver.ts";
 import { type AskedDecision, type Deciding, noApproval, prepareDecision } from "./prepare-decision.ts";
-import { Problem, type ProblemDetails } from "./problem.ts";
+import { heldByKill, Problem, type ProblemDetails } from "./problem.ts";
 import { type FoundApproval, readApproval } from "./queries/approvals.ts";
 import type { Approval } from "./shapes/approvals.ts";
 
@@ -65,21 +65,18 @@ export async function refusalOf(
         settlementOf(now),
       );
     case "killed":
-      return new Problem(
-        "killed",
-        `A kill switch (${now.heldBy ?? "lifted meanwhile"}) holds this run, so nothing is decided. The approval waits until an administrator lifts it.`,
-      );
+      return heldByKill(now.heldBy, "so nothing is decided. The approval waits until an administrator lifts it.");
     case "forbidden":
       return await notAnApprover(sql, actor, now);
     case "may_not_remember":
       return new Problem(
         "forbidden",
-        `You may decide this, but not leave that rule behind: a rule of the workspace is an administrator's to write, as is one of a definition whose runs their starters do not decide on, and none is written on a say that was handed to you. Approve it without \`remember\`, or with a narrower scope.`,
+        "You may decide this, but not leave that rule behind. Rules of the workspace are an administrator's, and so are those of a definition that forbids self-approval; none is written on another's say. Approve it without `remember`, or with a narrower scope.",
       );
     case "not_offered":
       return new Problem(
         "not_offered",
-        `An approval of ${now.tool} goes with one of the options on its card, or with none where it has none. Send its id as selectedOption.`,
+        `Approving ${now.tool} takes one of the options on its card; send its id as selectedOption. A card without options takes none.`,
       );
     case "wrong_answer":
       return new Problem(
@@ -111,7 +108,7 @@ function settled(approval: Approval): Problem {
       : "The policy has changed and answers instead; look at the run for what it did.";
   return new Problem(
     "already_closed",
-    `The approval of ${tool} is ${status}${why} since ${at(decidedAt)}, so there is nothing left to decide. ${next}`,
+    `The approval of ${tool} was ${status}${why} ${at(decidedAt)}, so there is nothing left to decide. ${next}`,
     settlementOf(approval),
   );
 }

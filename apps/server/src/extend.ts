@@ -3,13 +3,13 @@ import { type Actor, wayOf } from "./auth.ts";
 import type { Work } from "./idempotency.ts";
 import { notAnApprover } from "./not-an-approver.ts";
 import { isWithinRole, noApproval } from "./prepare-decision.ts";
-import { invalidField, Problem } from "./problem.ts";
+import { heldByKill, invalidField, Problem } from "./problem.ts";
 import { type FoundApproval, readApproval } from "./queries/approvals.ts";
 
 /** So far ahead a deadline can be moved. */
 const mostAheadMs = 366 * 24 * 3_600_000;
 
-/** Afterwards the approval waits until then. Refused for whoever may not decide it, and where nothing waits any more. */
+/** Afterwards the approval waits until `until`. Refused for whoever may not decide it, and where nothing waits any more. */
 export async function extend(
   { sql, commit }: Pick<Work, "sql" | "commit">,
   actor: Actor,
@@ -56,10 +56,7 @@ export async function extend(
         `The approval of ${now.tool} is ${now.status}; there is nothing left to wait for.`,
       );
     case "killed":
-      throw new Problem(
-        "killed",
-        `A kill switch (${now.heldBy ?? "lifted meanwhile"}) holds this run. Nothing expires until it is lifted.`,
-      );
+      throw heldByKill(now.heldBy, "and nothing expires until it is lifted.");
     case "forbidden":
       throw await notAnApprover(sql, actor, now);
     case "not_found":

@@ -102,6 +102,16 @@ export function invalidField(path: string, message: string): Problem {
   return new Problem("invalid_request", `${path}: ${message}`, { errors: [{ path, message }] });
 }
 
+/** A kill switch holds the run, or did until a moment ago (null); `meaning` says what becomes of the request. */
+export function heldByKill(heldBy: string | null, meaning: string): Problem {
+  const detail =
+    heldBy === null
+      ? "A kill switch held this run a moment ago. Try again."
+      : `A kill switch (${heldBy}) holds this run, ${meaning}`;
+  return new Problem("killed", detail);
+}
+
+/** The workspace has no such run, or none that the asker may know of. */
 export function noRun(id: string): Problem {
   return new Problem("not_found", `There is no run ${id} in this workspace.`);
 }

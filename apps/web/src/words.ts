@@ -29,7 +29,7 @@ export const words = {
     button: "Sign in",
     through: (provider: string) => `Sign in through ${provider}`,
     with: "This link signs you in on this browser, once.",
-    without: "Open the link that `npm start` printed, or print a new one:",
+    without: "Open a login link. This prints one:",
     command: "./countersign login",
     failed: "Signing in failed. Try again.",
     refusals: [
@@ -86,7 +86,7 @@ export const words = {
     lead: "On a card that has the focus itself, not something in it:",
     list: [
       ["1 – 4", "the card's buttons, first to last"],
-      ["Escape", "the one that says no"],
+      ["Escape", "deny, or dismiss"],
     ],
     anywhere: "Anywhere but in a text:",
     moves: [

@@ -77,7 +77,7 @@ test("with the keyboard alone: sign in, find the card, read everything, approve 
   await page.keyboard.press("j");
   const longId = (await card.getAttribute("data-task")) ?? "";
   expect(await card.evaluate((element) => element === document.activeElement)).toBe(true);
-  await card.getByText("All of it has to be within your reach first: show or download the rest.").waitFor();
+  await card.getByText("Show or download the rest first: you can only agree to what you could read.").waitFor();
   await tabTo(page, /^Show more$/);
   await page.keyboard.press("Enter");
   await card.getByText("the end.").waitFor();

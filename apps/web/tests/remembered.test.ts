@@ -23,7 +23,7 @@ test("what runs unasked once an answer is remembered is said beside the buttons,
   const page = await stage.signIn("approver");
   await page.goto(`${stage.url}/tasks/${taskId}`);
   const card = await standing(page, taskId);
-  expect(await card.locator(".remembered").innerText()).toMatch(/then runs without asking: rm That is more than this/);
+  expect(await card.locator(".remembered").innerText()).toMatch(/these run without asking: rm That is more than this/);
   await expectAccessible(page);
   await card.getByRole("button", { name: "Allow for this run" }).click();
   await card.getByText("Approved by Abe Approver").waitFor();

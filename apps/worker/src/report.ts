@@ -6,7 +6,10 @@ import type { Logger } from "pino";
 const lines = {
   "run.dropped": ["error", "a run was dropped; its lease runs out and it is taken up again"],
   "run.failed": ["warn", "a run failed"],
-  "run.quarantined": ["error", "a run was claimed again and again without progress and waits for a person"],
+  "run.quarantined": [
+    "error",
+    "a run was claimed again and again without progress and is quarantined; cancel it, and start another",
+  ],
   "tool.failed": ["warn", "a tool failed with an error of its own"],
   "classifier.failed": ["warn", "the classifier could not be asked; the call asks a person instead"],
   "claim.failed": ["warn", "looking for ready runs failed; the next look comes by itself"],

@@ -135,7 +135,7 @@ async function checkKeys(sql: Sql, { dataDir }: CliConfig): Promise<Finding> {
     return {
       about: "keys",
       state: "ok",
-      found: `${current.publicKey.keyId} opens every stored secret, with ${keyring.size - 1} earlier keys`,
+      found: `${current.publicKey.keyId} opens every stored secret, with ${keyring.size - 1} earlier ${keyring.size === 2 ? "key" : "keys"}`,
     };
   } catch (error) {
     return { about: "keys", state: "bad", found: error instanceof Error ? error.message : String(error) };

@@ -9,10 +9,6 @@ const waits: Readonly<Record<string, string>> = {
   approval: "waits for you",
   question: "waits for your answer",
   outcome: "waits for you: did it happen?",
-  timer: "waits for its time",
-  child: "waits for its children",
-  message: "waits for a message",
-  budget: "waits for budget",
   quarantine: "in quarantine",
   kill: "held by a kill switch",
 };
@@ -45,6 +41,11 @@ const kinds: Readonly<Record<Task["kind"], { sign: string; word: string }>> = {
 /** The sign and the word of a task's kind. */
 export function kindOf(task: Pick<Task, "kind">): { readonly sign: string; readonly word: string } {
   return kinds[task.kind];
+}
+
+/** Until when something holds, by the clock and seen from now. */
+export function untilOf(at: string | Date): string {
+  return `until ${absoluteTime(at)} (${relativeTime(at)})`;
 }
 
 /** A moment as people say it, with the moment itself. */

@@ -1,30 +1,21 @@
 import { createHash } from "node:crypto";
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { ask, type Task } from "../client.ts";
 import { CliError } from "../exit.ts";
 import { shortId } from "../find-id.ts";
 import { findTask } from "../find-task.ts";
 import { findPersonId } from "../find-user.ts";
+import { span } from "../scope.ts";
 import { showReceipt } from "../show/receipt.ts";
-import { momentOf } from "../show/words.ts";
+import { momentOf, untilOf } from "../show/words.ts";
 import { addVerb, type Cli } from "../verb.ts";
-
-const units: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-/** Reads a duration such as 30m, 4h or 2d, in milliseconds. */
-function readDuration(text: string): number {
-  const [, count, unit = ""] = /^([1-9]\d{0,4})([mhd])$/.exec(text) ?? [];
-  const ms = Number(count) * (units[unit] ?? NaN);
-  if (Number.isFinite(ms)) return ms;
-  throw new InvalidArgumentError("expected a duration such as 30m, 4h or 2d.");
-}
 
 /** The verbs about who decides and until when: extend, delegate, delegations, take-back, receipt. */
 export function addApprovalVerbs(tasks: Command): void {
   addVerb<{ by: number }>(tasks, {
     usage: "extend <task>",
     summary: "Give an approval more time before it expires",
-    options: (command) => command.requiredOption("--by <duration>", "by how much, such as 30m, 4h or 2d", readDuration),
+    options: (command) => command.requiredOption("--by <span>", "by how much, such as 30m, 4h or 2d", span),
     async run(cli, [given = ""], { by }) {
       const { id, expiresAt } = await approvalOf(cli, given);
       if (expiresAt === null)
@@ -32,7 +23,7 @@ export function addApprovalVerbs(tasks: Command): void {
       const until = new Date(new Date(expiresAt).getTime() + by).toISOString();
       const extended = await ask(cli.client.v1.approvals[":id"].extension.$post({ param: { id }, json: { until } }));
       if (cli.isJson) return cli.printJson(extended);
-      cli.print([`${cli.terminal.style.green("✔")} waits until ${momentOf(until)}`]);
+      cli.print([`${cli.terminal.style.green("✔")} waits ${untilOf(until)}`]);
     },
   });
 
@@ -42,7 +33,7 @@ export function addApprovalVerbs(tasks: Command): void {
       "Let somebody decide on your say for a time, where the definitions allow it; <user> is a name or an id, as people ls shows them",
     options: (command) =>
       command
-        .requiredOption("--for <duration>", "for how long, such as 4h or 2d", readDuration)
+        .requiredOption("--for <span>", "for how long, such as 4h or 2d", span)
         .option("--task <task>", "for the approval of this card alone"),
     async run(cli, [given = ""], { for: ms, task }) {
       const to = await findPersonId(cli.client, given);
@@ -52,7 +43,7 @@ export function addApprovalVerbs(tasks: Command): void {
       if (cli.isJson) return cli.printJson(made);
       const { style } = cli.terminal;
       cli.print([
-        `${style.green("✔")} ${made.to.name} decides on your say until ${momentOf(until)}`,
+        `${style.green("✔")} ${made.to.name} decides on your say ${untilOf(until)}`,
         style.dim(`Take it back: ./countersign tasks take-back ${made.id}`),
       ]);
     },
@@ -68,7 +59,7 @@ export function addApprovalVerbs(tasks: Command): void {
       cli.print(
         delegations.map(({ id, from, to, approvalId, expiresAt, revokedAt }) => {
           const what = approvalId === null ? "all" : `approval ${shortId(approvalId)}`;
-          const end = revokedAt === null ? `until ${momentOf(expiresAt)}` : `taken back ${momentOf(revokedAt)}`;
+          const end = revokedAt === null ? untilOf(expiresAt) : `taken back ${momentOf(revokedAt)}`;
           return `${id}  ${to.name} on the say of ${from.name}, for ${what}, ${end}`;
         }),
       );

@@ -143,6 +143,14 @@ const words: Readonly<Record<Answer, string>> = {
   give_up: "resolved",
 };
 
+const questions: Readonly<Record<Answer, string>> = {
+  approve: "Approve this?",
+  deny: "Deny this?",
+  done: "Record it as done?",
+  retry: "Run it again?",
+  give_up: "Record it as given up?",
+};
+
 async function makeSure(
   cli: Cli,
   task: Task,
@@ -163,11 +171,11 @@ async function makeSure(
   if (!cli.terminal.isInteractive || cli.isJson) {
     throw new CliError(
       "usage",
-      `Nobody can be asked here. To approve what was shown, repeat the command with --digest ${approval.argsDigest}`,
+      `Nobody can be asked here. To go on, repeat the command with --digest ${approval.argsDigest}`,
       { argsDigest: approval.argsDigest, approval },
     );
   }
-  const question = answer === "approve" ? "Approve this?" : `Answer ${answer.replace("_", " ")}?`;
+  const question = questions[answer];
   if (await cli.terminal.confirm(`\n${cli.terminal.style.bold(question)} [y/N] `)) return;
   throw new CliError("error", "Nothing was decided; the card waits on.");
 }

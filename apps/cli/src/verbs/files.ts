@@ -45,7 +45,7 @@ export function addFileVerbs(program: Command): void {
 
   addVerb<{ name?: string; type?: string; page?: string }>(files, {
     usage: "put <path>",
-    summary: "Store a file; the same file again is the same",
+    summary: "Store a file; storing the same one again changes nothing",
     options: (command) =>
       command
         .option("--name <name>", "what it is called; else the file's own name")
@@ -90,7 +90,7 @@ export function addFileVerbs(program: Command): void {
 
   addVerb(files, {
     usage: "space",
-    summary: "How much is stored as files, and may be",
+    summary: "How much is stored as files, and how much may be",
     async run(cli) {
       tellSpace(cli, await ask(cli.client.v1["file-space"].$get()));
     },
@@ -101,7 +101,7 @@ export function addFileVerbs(program: Command): void {
     summary: "Set how much the workspace may store as files, in megabytes of 1024 × 1024 bytes; none lifts the limit",
     async run(cli, [given = ""]) {
       const quotaBytes = given === "none" ? null : Number(given) * 1024 * 1024;
-      if (quotaBytes !== null && (given.trim() === "" || !Number.isSafeInteger(quotaBytes) || quotaBytes < 0)) {
+      if (quotaBytes !== null && (!/^\d+$/.test(given) || !Number.isSafeInteger(quotaBytes))) {
         throw new CliError("usage", `${JSON.stringify(given)} is no size; expected whole megabytes, or none.`);
       }
       tellSpace(cli, await ask(cli.client.v1["file-space"].$put({ json: { quotaBytes } })));

@@ -71,7 +71,7 @@ export function addAccessVerbs(kb: Command): void {
 
   addVerb<PlaceOptions>(access, {
     usage: "take",
-    summary: "Take the rule away that somebody, or everybody, has there: then what is above it counts again",
+    summary: "Take away the rule for somebody, or for everybody, in a place; what is set above it counts again",
     options: withPlace,
     async run(cli, _args, options) {
       const place = requirePlace(await readPlace(cli.client, options));

@@ -15,22 +15,22 @@ interface SwitchOptions extends ScopeOptions {
 export function addSwitchVerbs(program: Command): void {
   addVerb<SwitchOptions>(program, {
     usage: "kill",
-    summary: "Hold everything in a scope, or deny a tool: nothing under it starts, is decided or expires",
+    summary: "Hold everything in a scope (nothing starts, is decided or expires), or deny the calls of a tool",
     options: (command) => withTarget(command).requiredOption("--reason <text>", "why; everybody who waits sees it"),
     async run(cli, _args, options) {
       const json = { ...(await targetOf(cli, options)), reason: options.reason ?? "" };
-      tell(cli, await ask(cli.client.v1.kill.$post({ json })));
+      tell(cli, await ask(cli.client.v1.kill.$post({ json })), options);
     },
   });
 
   addVerb<SwitchOptions>(program, {
     usage: "lift",
     summary: "Let everything in a scope go on",
-    options: (command) => withTarget(command).option("--reason <text>", "why; goes to the server's log"),
+    options: (command) => withTarget(command).option("--reason <text>", "why; goes to the audit"),
     async run(cli, _args, options) {
       const { reason } = options;
       const json = { ...(await targetOf(cli, options)), ...(reason === undefined ? {} : { reason }) };
-      tell(cli, await ask(cli.client.v1.lift.$post({ json })));
+      tell(cli, await ask(cli.client.v1.lift.$post({ json })), options);
     },
   });
 }
@@ -60,6 +60,7 @@ async function targetOf(cli: Cli, { tool, server, ...scope }: SwitchOptions): Pr
 function tell(
   cli: Cli,
   answer: { scope: string; id: string; outcome: "killed" | "lifted" | "already"; waiting: number },
+  options: SwitchOptions,
 ): void {
   if (cli.isJson) return cli.printJson(answer);
   const { scope, outcome, waiting } = answer;
@@ -67,12 +68,24 @@ function tell(
   const what = isTool ? `${scope} ${makeVisible(answer.id)}` : scope;
   const said = {
     killed: isTool
-      ? `Calls of the ${what} are denied${waiting > 0 ? `, ${waiting} that wait for approval too` : ""}. Let it go on with ./countersign lift.`
-      : `Everything in this ${what} is held. Let it go on with ./countersign lift.`,
+      ? `Calls of the ${what} are denied${waiting > 0 ? `, ${waiting} that wait for approval too` : ""}. ${howToLift(options)}`
+      : `Everything in this ${what} is held. ${howToLift(options)}`,
     lifted: isTool ? `Calls of the ${what} go on.` : `Everything in this ${what} goes on.`,
     already: isTool
-      ? `Nothing changed: the switch of the ${what} stood so before.`
-      : `Nothing changed: the switch of this ${what} stood so before.`,
+      ? `Nothing changed: the switch of the ${what} was already so.`
+      : `Nothing changed: the switch of this ${what} was already so.`,
   }[outcome];
   cli.print([said]);
+}
+
+/** The whole command that takes a switch back. */
+function howToLift({ tool, server, run, definition, workspace }: SwitchOptions): string {
+  const named = Object.entries({ tool, server, run, definition }).find(([, name]) => name !== undefined);
+  const target = named === undefined ? (workspace === true ? "workspace" : "all") : `${named[0]} ${quoted(named[1])}`;
+  return `Let it go on: ./countersign lift --${target}`;
+}
+
+/** As a shell takes it for one word. */
+function quoted(name = ""): string {
+  return /^[\w.:-]+$/.test(name) ? name : `'${makeVisible(name).replaceAll("'", `'\\''`)}'`;
 }

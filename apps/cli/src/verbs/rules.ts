@@ -5,8 +5,9 @@ import { ask, type Client } from "../client.ts";
 import { CliError } from "../exit.ts";
 import { shortId } from "../find-id.ts";
 import { momentIn, type PolicyScope, type ScopeOptions, scopeOf, span, withScope } from "../scope.ts";
+import { untilOf } from "../show/words.ts";
 import { layTable } from "../terminal/table.ts";
-import { relativeTime } from "../terminal/time.ts";
+import { absoluteTime } from "../terminal/time.ts";
 import { makeVisible } from "../terminal/visible.ts";
 import { addVerb, type Cli } from "../verb.ts";
 import { addDialVerb, presetNames } from "./dial.ts";
@@ -277,14 +278,14 @@ function showLayer(
     {
       text: [
         rule.isRemembered ? "remembered" : "",
-        rule.expiresAt === null ? "" : `until ${relativeTime(rule.expiresAt)}`,
+        rule.expiresAt === null ? "" : `until ${absoluteTime(rule.expiresAt)}`,
       ]
         .filter(Boolean)
         .join(", "),
       paint: style.dim,
     },
   ]);
-  const expiry = dial?.expiresAt == null ? "" : `, over ${relativeTime(dial.expiresAt)}`;
+  const expiry = dial?.expiresAt == null ? "" : `, ${untilOf(dial.expiresAt)}`;
   return [
     ...(rows.length === 0 ? [`This ${scope} has no rules.`] : layTable(rows, 3, size().columns)),
     style.dim(`dial ${dial === null ? "inherited" : `${dial.level}${dial.locked ? ", locked" : ""}${expiry}`}`),

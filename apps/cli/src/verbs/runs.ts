@@ -146,7 +146,7 @@ export function addRunVerbs(program: Command): void {
 
   addVerb<{ reason?: string }>(runs, {
     usage: "cancel <run>",
-    summary: "Cancel a run and all that it started",
+    summary: "Cancel a run",
     options: (command) => command.option("--reason <text>", "why"),
     async run(cli, [given = ""], { reason }) {
       const id = await findRunId(cli.client, given);

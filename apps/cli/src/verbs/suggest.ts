@@ -40,7 +40,8 @@ function showSuggestions(
 ): string[] {
   if (suggestions.length === 0) return [`Nothing to suggest: people decided ${decided} calls in this time.`];
   return suggestions.flatMap(({ rule, saved, freed, examples }) => [
-    style.bold(`${saved} prompts less`) + style.dim(`, ${freed} calls would have run unasked`),
+    style.bold(`${saved} fewer ${saved === 1 ? "prompt" : "prompts"}`) +
+      style.dim(`, ${freed} calls would have run unasked`),
     `  ${commandOf(rule, options)}`,
     ...examples.map(({ callId, decision, verdict }) =>
       style.dim(`  ${shortId(callId)} ${decision === "approve" ? "approved" : "denied"} → ${verdict}`),

@@ -21,7 +21,7 @@ const list = createRoute({
 const revoke = createRoute({
   method: "post",
   path: "/runs/{id}/grants/{capability}/revoke",
-  summary: "Take a capability back from a run and all it started; an open credential fails at its next use",
+  summary: "Take a capability back from a run; an open credential fails at its next use",
   parameters: [idempotencyParameter],
   request: { params: idParam.extend({ capability: capabilityName }) },
   responses: answers("The run no longer has it", revokedSchema),

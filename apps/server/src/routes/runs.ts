@@ -120,7 +120,7 @@ const steerRoute = createRoute({
 const cancel = createRoute({
   method: "post",
   path: "/runs/{id}/cancel",
-  summary: "Cancel a run and all it started",
+  summary: "Cancel a run",
   parameters: [idempotencyParameter],
   request: {
     params: idParam,

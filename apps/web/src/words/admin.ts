@@ -95,7 +95,7 @@ export const adminWords = {
     session: "session",
   },
   webhooks: {
-    lead: "Addresses that are told what happens, signed. Failed deliveries are tried again for a day.",
+    lead: "Addresses that are told what happens, signed. Failed deliveries are tried again for half a day.",
     new: "New webhook…",
     url: "Address (https)",
     events: "Tell it of",
@@ -106,7 +106,7 @@ export const adminWords = {
   },
   audit: auditWords,
   kill: {
-    lead: "Holds everything in a scope: nothing starts, nothing is decided, nothing expires, until it is lifted. A tool or a server is denied.",
+    lead: "Holds everything in a scope: nothing starts, nothing is decided, nothing expires, until it is lifted. Of a tool or a server, calls are denied.",
     scope: "What",
     scopes: {
       workspace: "The whole workspace",
@@ -120,6 +120,6 @@ export const adminWords = {
     kill: "Hold it",
     lift: "Lift",
     confirm: (what: string) => `Hold ${what}? Whatever runs there stops now.`,
-    done: { killed: "Held.", lifted: "Lifted.", already: "It stood so before." } as Readonly<Record<string, string>>,
+    done: { killed: "Held.", lifted: "Lifted.", already: "It was already so." } as Readonly<Record<string, string>>,
   },
 } as const;

@@ -44,8 +44,8 @@ export const auditWords = {
         : `${number(rows)} rows are not sealed yet; of them nothing can be said.`,
     badLines: (lines: number) =>
       lines === 1
-        ? "One line of the worker's file of heads is none."
-        : `${number(lines)} lines of the worker's file of heads are none.`,
+        ? "One line of the worker's file of heads cannot be read as a head."
+        : `${number(lines)} lines of the worker's file of heads cannot be read as heads.`,
     take: "Take the head",
     takeHint: "./countersign audit verify --heads audit-head.jsonl compares with it later.",
   },

@@ -1,6 +1,6 @@
 /** The words of rules, dials and what they come to. */
 export const ruleWords = {
-  lead: "What runs without asking, what asks, and what is off. The most specific that says something holds; a denial holds everywhere.",
+  lead: "What runs without asking, what asks, and what is off. The most specific rule wins; a denial always does.",
   scope: "Where",
   workspace: "The whole workspace",
   dial: "What runs unasked",
@@ -10,7 +10,7 @@ export const ruleWords = {
       ? "In this browser's time zone; from then on the dial says nothing. Empty: for good."
       : `In this browser's time zone, by the server's clock ${when}; from then on the dial says nothing.`,
   dials: {
-    "": "as the layer around it says",
+    "": "inherited",
     none: "nothing",
     "read-only": "what only reads",
     low: "low risk",
@@ -20,8 +20,8 @@ export const ruleWords = {
   },
   policy: "Approvals",
   policies: {
-    "": "as the layer around it says",
-    none: "none of themselves",
+    "": "inherited",
+    none: "no calls by themselves",
     outbound: "what reaches outside",
     all: "everything",
   },
