@@ -3,6 +3,7 @@ import type { Client } from "./client.ts";
 import { type CliConfig, readConfig } from "./config.ts";
 import { connectToServer } from "./connection.ts";
 import { CliError, exitCodes } from "./exit.ts";
+import { Refusal } from "./local/refusal.ts";
 import { openTerminal, type Terminal } from "./terminal/terminal.ts";
 
 /** What a verb works with. */
@@ -82,13 +83,10 @@ function createCli({ json, color }: CommonOptions): Cli {
   };
 }
 
-/** Errors of other rooms whose message says what the person has to do. */
-const refusals = new Set(["BootRefusal", "BrokerError", "EmbeddedRefusal", "MigrationRefusal"]);
-
 /** Tells what went wrong on standard error and sets the exit code. An error of ours shows its message, any other itself. */
 export function tellError({ isJson, terminal }: Pick<Cli, "isJson" | "terminal">, error: unknown): void {
   const isOurs = error instanceof CliError;
-  const isTold = isOurs || (error instanceof Error && refusals.has(error.name));
+  const isTold = isOurs || error instanceof Refusal;
   process.exitCode = isOurs ? exitCodes[error.exit] : exitCodes.error;
   if (isJson) {
     const message = error instanceof Error ? error.message : String(error);

@@ -1,8 +1,9 @@
 import { resolve } from "node:path";
 import { usualDataDir } from "@countersign/broker/data-dir.ts";
+import { ConfigError } from "@countersign/db/read-environment.ts";
 import { canSwitchUser } from "@countersign/tools/exec-user.ts";
 import { expect, test } from "vitest";
-import { ConfigError, parseConfig } from "./config.ts";
+import { parseConfig } from "./config.ts";
 
 const databaseUrl = "postgres://me:s3cret@db.example/main";
 
@@ -16,6 +17,7 @@ test("only the database has no default, and the result cannot be changed", () =>
     publicUrl: undefined,
     dataDir: usualDataDir,
     brokerPublicKey: undefined,
+    toolFiles: [],
     rateLimit: { perSecond: 50, burst: 500 },
     mayWebhooksBePrivate: false,
     mostFileBytes: 64 * 1024 * 1024,

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { chooseDataDir } from "@countersign/broker/data-dir.ts";
+import { listOf, readEnvironment } from "@countersign/db/read-environment.ts";
 import { withoutPreparing } from "@countersign/db/without-preparing.ts";
 import type { EmbeddingsSettings } from "@countersign/kb/embeddings.ts";
 import { chooseEmbeddings } from "@countersign/kb/embeddings-settings.ts";
@@ -119,28 +120,12 @@ export interface ServerConfig {
   readonly logLevel: z.infer<typeof schema>["LOG_LEVEL"];
 }
 
-/** The environment cannot be used as it is; the message lists every problem. It repeats no value, since some are secret. */
-export class ConfigError extends Error {
-  override readonly name = "ConfigError";
-}
-
 /**
  * Reads the server's configuration from environment variables. An empty variable counts as absent. The result is frozen.
  * Throws ConfigError with all problems at once.
  */
 export function parseConfig(environment: NodeJS.ProcessEnv): ServerConfig {
-  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
-  const parsed = schema.safeParse(given);
-  if (!parsed.success) {
-    const problems = parsed.error.issues.map((issue) => {
-      const name = issue.path.join(".");
-      return `  ${name}: ${given[name] === undefined ? "is not set; " : ""}${issue.message}`;
-    });
-    throw new ConfigError(
-      `The server cannot start with this environment:\n${problems.join("\n")}\nSet these variables and start again.`,
-    );
-  }
-  const { DATABASE_URL, HOST, PORT, PUBLIC_URL, LOG_LEVEL, ...more } = parsed.data;
+  const { DATABASE_URL, HOST, PORT, PUBLIC_URL, LOG_LEVEL, ...more } = readEnvironment(schema, environment, "server");
   const embeddings = chooseEmbeddings(more);
   return Object.freeze({
     databaseUrl: more.DATABASE_PREPARE === "true" ? DATABASE_URL : withoutPreparing(DATABASE_URL),
@@ -151,9 +136,7 @@ export function parseConfig(environment: NodeJS.ProcessEnv): ServerConfig {
     publicUrl: PUBLIC_URL,
     dataDir: chooseDataDir(more.COUNTERSIGN_DATA),
     brokerPublicKey: more.BROKER_PUBLIC_KEY,
-    toolFiles: more.COUNTERSIGN_TOOLS?.split(",")
-      .filter((path) => path.trim() !== "")
-      .map((path) => resolve(path.trim())),
+    toolFiles: listOf(more.COUNTERSIGN_TOOLS).map((path) => resolve(path)),
     policyFile: more.COUNTERSIGN_POLICY === undefined ? undefined : resolve(more.COUNTERSIGN_POLICY),
     osExec: describedOsExec(more),
     embeddings: embeddings.kind === "on" ? embeddings.settings : undefined,

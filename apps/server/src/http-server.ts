@@ -6,6 +6,7 @@ import { getRequestListener, RequestError } from "@hono/node-server";
 import type { Logger } from "pino";
 import type { createApp } from "./app.ts";
 import { Problem, problemBody, problems } from "./problem.ts";
+import { Refusal } from "@countersign/db/refusal.ts";
 
 const limits = {
   /** Of all headers together, in bytes. */
@@ -22,7 +23,7 @@ export interface HttpServer {
 }
 
 /** The address cannot be listened on; the message says which and what to do. */
-export class AddressRefusal extends Error {
+export class AddressRefusal extends Refusal {
   override readonly name = "AddressRefusal";
 }
 

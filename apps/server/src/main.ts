@@ -1,12 +1,10 @@
 import { awaitDatabase } from "@countersign/db/await-database.ts";
 import { giveBackMemory } from "@countersign/db/give-back-memory.ts";
+import { Refusal } from "@countersign/db/refusal.ts";
 import { type Logger, pino } from "pino";
 import { addressWarnings } from "./address-warnings.ts";
 import { readConfig, type ServerConfig } from "./config.ts";
 import { startServer } from "./serve.ts";
-
-/** Names of errors whose message says what the operator has to do. */
-const refusals = new Set(["AddressRefusal", "BootRefusal", "ConfigError", "EngineError", "ToolsError"]);
 
 /** Serves until SIGTERM or SIGINT; what was in hand is answered first. */
 async function run(config: ServerConfig, log: Logger): Promise<void> {
@@ -36,7 +34,6 @@ try {
   const config = readConfig();
   await run(config, pino({ level: config.logLevel, base: { process: "server" } }));
 } catch (error) {
-  const isRefusal = error instanceof Error && refusals.has(error.name);
-  console.error(isRefusal ? error.message : error);
+  console.error(error instanceof Refusal ? error.message : error);
   process.exitCode = 1;
 }

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { chooseDataDir } from "@countersign/broker/data-dir.ts";
 import type { Environment } from "@countersign/broker/environment.ts";
+import { listOf, readEnvironment, unusable } from "@countersign/db/read-environment.ts";
 import { withoutPreparing } from "@countersign/db/without-preparing.ts";
 import type { EmbeddingsSettings } from "@countersign/kb/embeddings.ts";
 import { chooseEmbeddings } from "@countersign/kb/embeddings-settings.ts";
@@ -98,32 +99,15 @@ export interface WorkerConfig {
   readonly logLevel: (typeof levels)[number];
 }
 
-/** The environment cannot be used as it is; the message lists every problem. It repeats no value, since some are secret. */
-export class ConfigError extends Error {
-  override readonly name = "ConfigError";
-}
-
 /**
  * Reads the worker's configuration from environment variables. An empty variable counts as absent. The result is frozen.
  * Throws ConfigError with all problems at once.
  */
 export function parseConfig(environment: NodeJS.ProcessEnv): WorkerConfig {
-  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
-  const parsed = schema.safeParse(given);
-  if (!parsed.success) {
-    const problems = parsed.error.issues.map((issue) => {
-      const name = issue.path.join(".");
-      return `  ${name}: ${given[name] === undefined ? "is not set; " : ""}${issue.message}`;
-    });
-    throw new ConfigError(
-      `The worker cannot start with this environment:\n${problems.join("\n")}\nSet these variables and start again.`,
-    );
-  }
-  const env = parsed.data;
+  const env = readEnvironment(schema, environment, "worker");
   const address = env.DATABASE_PREPARE === "true" ? env.DATABASE_URL : withoutPreparing(env.DATABASE_URL);
   const exec = chooseOsExec(env.COUNTERSIGN_OS_EXEC, env.PROVIDERS === "fake");
-  if (exec.kind === "refused")
-    throw new ConfigError(`The worker cannot start with this environment:\n  ${exec.message}`);
+  if (exec.kind === "refused") throw unusable("worker", [exec.message]);
   const embeddings = chooseEmbeddings(env);
   return Object.freeze({
     databaseUrl: address,
@@ -153,14 +137,6 @@ export function parseConfig(environment: NodeJS.ProcessEnv): WorkerConfig {
     metricsPort: env.METRICS_PORT,
     logLevel: env.LOG_LEVEL,
   });
-}
-
-/** The entries of a variable that is a list, separated by commas. */
-function listOf(text: string): string[] {
-  return text
-    .split(",")
-    .map((entry) => entry.trim())
-    .filter((entry) => entry !== "");
 }
 
 /** The configuration of this process. */

@@ -1,21 +1,12 @@
 import { awaitDatabase } from "@countersign/db/await-database.ts";
 import { giveBackMemory } from "@countersign/db/give-back-memory.ts";
+import { Refusal } from "@countersign/db/refusal.ts";
 import { pino } from "pino";
 import { readConfig } from "./config.ts";
 import { chooseProvider } from "./provider.ts";
 import { describeError } from "./report.ts";
 import { shedSecrets } from "./seed-secrets.ts";
 import { work } from "./work.ts";
-
-/** Names of errors whose message says what the operator has to do. */
-const refusals = new Set([
-  "BootRefusal",
-  "BrokerError",
-  "ConfigError",
-  "EngineError",
-  "SecretsUnreadable",
-  "ToolsError",
-]);
 
 async function main(): Promise<void> {
   const config = readConfig();
@@ -55,7 +46,6 @@ async function main(): Promise<void> {
 try {
   await main();
 } catch (error) {
-  const isRefusal = error instanceof Error && refusals.has(error.name);
-  console.error(isRefusal ? error.message : error);
+  console.error(error instanceof Refusal ? error.message : error);
   process.exitCode = 1;
 }

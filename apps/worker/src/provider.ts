@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { ConfigError } from "@countersign/db/read-environment.ts";
 import { BrokerError } from "@countersign/broker/broker-error.ts";
 import { type ProcessSecrets, SecretMissing } from "@countersign/broker/process-secrets.ts";
 import { CapabilityRefused, type Engine } from "@countersign/engine/engine.ts";
@@ -6,7 +7,7 @@ import type { Model } from "@countersign/engine/model.ts";
 import { createScriptedModel } from "@countersign/engine/scripted-model.ts";
 import { createAnthropicModel, type ModelEvent } from "@countersign/model/anthropic.ts";
 import { z } from "zod";
-import { ConfigError, type WorkerConfig } from "./config.ts";
+import type { WorkerConfig } from "./config.ts";
 import { registry } from "./scenarios.ts";
 
 /** Where turns come from. */

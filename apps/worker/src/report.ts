@@ -1,4 +1,5 @@
 import type { EngineEvent } from "@countersign/engine/engine.ts";
+import { Refusal } from "@countersign/db/refusal.ts";
 import type { ModelEvent } from "@countersign/model/anthropic.ts";
 import type { Logger } from "pino";
 
@@ -52,14 +53,8 @@ export function createModelReport(log: Logger): (event: ModelEvent) => void {
   };
 }
 
-const ours = new Set([
-  "BootRefusal",
-  "BrokerError",
-  "CapabilityRefused",
-  "ConfigError",
-  "EngineError",
-  "TransactionAborted",
-]);
+/** Beside refusals, what is told in words of our own. */
+const ours = new Set(["CapabilityRefused", "TransactionAborted"]);
 
 /**
  * What may be told of an error. A driver's or provider's message can quote a row, a request or a credential, so it is left
@@ -69,7 +64,7 @@ export function describeError(error: unknown, log: Pick<Logger, "isLevelEnabled"
   if (!(error instanceof Error)) return { name: typeof error };
   const code =
     "code" in error && typeof error.code === "string" && /^\w{1,40}$/.test(error.code) ? { code: error.code } : {};
-  const message = ours.has(error.name) ? { message: error.message } : {};
+  const message = error instanceof Refusal || ours.has(error.name) ? { message: error.message } : {};
   const stack = log.isLevelEnabled("debug") ? { stack: framesOf(error) } : {};
   return { name: error.name, ...code, ...message, ...stack };
 }

@@ -30,9 +30,10 @@ import { readOwnSecrets } from "./own-secrets.ts";
 import { createModelReport, createReport, describeError } from "./report.ts";
 import { createScrubberOf } from "./scrub-runs.ts";
 import { traceCalls, traceModel } from "./traces.ts";
+import { Refusal } from "@countersign/db/refusal.ts";
 
 /** Secrets are stored that this worker cannot open, for want of their key or because they were changed; the message names each. */
-export class SecretsUnreadable extends Error {
+export class SecretsUnreadable extends Refusal {
   override readonly name = "SecretsUnreadable";
 }
 

@@ -1,3 +1,5 @@
+import { Refusal } from "@countersign/db/refusal.ts";
+
 /** Why the broker could not do what was asked. Closed: callers may switch over it. */
 export type BrokerErrorCode =
   | "secret_too_short"
@@ -10,7 +12,7 @@ export type BrokerErrorCode =
   | "key_file_exposed";
 
 /** Thrown where the caller cannot continue. The message is for the operator and never holds a secret or key. */
-export class BrokerError extends Error {
+export class BrokerError extends Refusal {
   override readonly name = "BrokerError";
   readonly code: BrokerErrorCode;
 

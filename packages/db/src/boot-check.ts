@@ -1,5 +1,6 @@
 import type { Sql } from "./connect.ts";
 import { findMissing } from "./migrate.ts";
+import { Refusal } from "./refusal.ts";
 
 export type BootRefusalCode =
   | "unreachable"
@@ -12,7 +13,7 @@ export type BootRefusalCode =
   | "older_tables";
 
 /** This server cannot carry the program; the message says what was found and what to do. It never holds a password. */
-export class BootRefusal extends Error {
+export class BootRefusal extends Refusal {
   override readonly name = "BootRefusal";
   readonly code: BootRefusalCode;
   constructor(code: BootRefusalCode, message: string, options?: ErrorOptions) {

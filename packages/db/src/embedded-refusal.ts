@@ -1,3 +1,5 @@
+import { Refusal } from "./refusal.ts";
+
 export type EmbeddedRefusalCode =
   | "unsupported_platform"
   | "not_installed"
@@ -6,7 +8,7 @@ export type EmbeddedRefusalCode =
   | "stop_failed";
 
 /** The embedded server cannot be used here; the message says why and what to do instead. */
-export class EmbeddedRefusal extends Error {
+export class EmbeddedRefusal extends Refusal {
   override readonly name = "EmbeddedRefusal";
   readonly code: EmbeddedRefusalCode;
   constructor(code: EmbeddedRefusalCode, message: string) {

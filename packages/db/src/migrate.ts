@@ -4,6 +4,7 @@ import { join, relative, sep } from "node:path";
 import postgres from "postgres";
 import type { Sql, Tx } from "./connect.ts";
 import { transaction } from "./transaction.ts";
+import { Refusal } from "./refusal.ts";
 
 export type MigrateOptions = {
   /** The folder of `NNNN_name.sql`. */
@@ -21,7 +22,7 @@ export type MigrateResult = { applied: string[]; functions: string[] };
 export type MigrationRefusalCode = "changed" | "missing" | "out_of_order" | "bad_name" | "broken_file";
 
 /** The database was left as it was; the message names the file and what to do. */
-export class MigrationRefusal extends Error {
+export class MigrationRefusal extends Refusal {
   override readonly name = "MigrationRefusal";
   readonly code: MigrationRefusalCode;
   constructor(code: MigrationRefusalCode, message: string, options?: ErrorOptions) {

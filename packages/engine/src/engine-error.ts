@@ -1,3 +1,5 @@
+import { Refusal } from "@countersign/db/refusal.ts";
+
 export type EngineErrorCode =
   | "unknown_run"
   | "unknown_scope"
@@ -15,7 +17,7 @@ export type EngineErrorCode =
   | "prompt_too_long";
 
 /** The caller cannot go on: what was asked for cannot be, and the message says what was found and what to do. */
-export class EngineError extends Error {
+export class EngineError extends Refusal {
   override readonly name = "EngineError";
   readonly code: EngineErrorCode;
 
