@@ -59,28 +59,37 @@ export interface TestKit {
   close(): Promise<void>;
 }
 
-/** A migrated database of its own, in which tools can be tried as they will run. */
+/** A migrated database of its own, in which tools can be tried as they will run. Where it cannot be had nothing is left open. */
 export async function openTestKit({ databaseUrl }: KitOptions = {}): Promise<TestKit> {
   const server = databaseUrl === undefined ? await startOwnServer() : { url: databaseUrl, stop: async () => undefined };
   const admin = connect(server.url, { max: 1, applicationName: "countersign test kit" });
   const name = `countersign_kit_${randomUUID().replaceAll("-", "")}`;
-  await admin.unsafe(`create database ${name}`);
   const url = new URL(server.url);
   url.pathname = `/${name}`;
   const sql = connect(url.href, { applicationName: "countersign test kit" });
-  await migrate(sql);
-  const agent = await makeAgent(sql, { name: "kit", model: "scripted", toolset: [] });
-  return {
-    sql,
-    agent,
-    runTool: async (tool, args, options = {}) => await runOnce(sql, agent, tool, args, options),
-    async close() {
-      await sql.end({ timeout: 5 });
-      await admin.unsafe(`drop database ${name} with (force)`);
+  const close = async (): Promise<void> => {
+    await sql.end({ timeout: 5 });
+    try {
+      await admin.unsafe(`drop database if exists ${name} with (force)`);
+    } finally {
       await admin.end({ timeout: 5 });
       await server.stop();
-    },
+    }
   };
+  try {
+    await admin.unsafe(`create database ${name}`);
+    await migrate(sql);
+    const agent = await makeAgent(sql, { name: "kit", model: "scripted", toolset: [] });
+    return {
+      sql,
+      agent,
+      runTool: async (tool, args, options = {}) => await runOnce(sql, agent, tool, args, options),
+      close,
+    };
+  } catch (error) {
+    await close().catch(() => undefined);
+    throw error;
+  }
 }
 
 async function startOwnServer(): Promise<{ url: string; stop(): Promise<void> }> {
