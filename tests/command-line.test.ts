@@ -215,6 +215,8 @@ describe("people", { timeout: 60_000 }, () => {
     const listed = json<object[]>(await cli(["people", "--json"]));
     expect(listed).toContainEqual(expect.objectContaining({ name: "Bea", role: "approver", email: "bea@example.org" }));
     expect((await cli(["people", "ls"], { as: "viewer" })).out).toMatch(/^Bea {2}[0-9a-f-]{36}$/m);
+    expect(await cli(["people", "add", "--name", "ci", "--role", "operator", "--service"])).toMatchObject({ code: 0 });
+    expect((await cli(["people"])).out).toMatch(/ci +operator, a program/);
     expect(await cli(["people", "role", "Bea", "king"])).toMatchObject({ code: 2 });
     expect(await cli(["people", "add", "--name", "Bea", "--role", "viewer"])).toMatchObject({ code: 4 });
   });

@@ -9,6 +9,9 @@ export interface CliConfig {
   readonly dataDir: string;
   readonly databaseUrl: string | undefined;
   readonly databaseDirectUrl: string | undefined;
+  /** Of the server that `dev` starts or `init` speaks of. */
+  readonly port: string | undefined;
+  readonly publicUrl: string | undefined;
   readonly isColorUnwanted: boolean;
   /** Passed on to the programs that `dev` starts. */
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -26,6 +29,8 @@ export function readConfig(): CliConfig {
     dataDir: chooseDataDir(given("COUNTERSIGN_DATA")),
     databaseUrl: given("DATABASE_URL"),
     databaseDirectUrl: given("DATABASE_DIRECT_URL"),
+    port: given("PORT"),
+    publicUrl: given("PUBLIC_URL"),
     isColorUnwanted: given("NO_COLOR") !== undefined || given("TERM") === "dumb",
     environment,
   });

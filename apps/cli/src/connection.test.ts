@@ -15,6 +15,8 @@ const config: CliConfig = {
   dataDir,
   databaseUrl: undefined,
   databaseDirectUrl: undefined,
+  port: undefined,
+  publicUrl: undefined,
   isColorUnwanted: true,
   environment: {},
 };

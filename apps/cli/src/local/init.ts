@@ -94,8 +94,7 @@ function unfit(option: string, given: string, message = "it does not fit"): CliE
 
 function tellNext(cli: Cli, { workspace, admin }: InitOptions, token: string): string[] {
   const { style } = cli.terminal;
-  const { environment } = cli.config;
-  const url = environment["PUBLIC_URL"] || `http://127.0.0.1:${environment["PORT"] || 7070}`;
+  const { port = "7070", publicUrl: url = `http://127.0.0.1:${port}` } = cli.config;
   return [
     `${style.green("✔")} The workspace ${makeVisible(workspace)} is there, with ${makeVisible(admin)} as its administrator.`,
     "",

@@ -178,7 +178,7 @@ function startPrograms(
     );
 
   const server = (async () => {
-    port = config.environment["PORT"] || String(await choosePort(config));
+    port = config.port ?? String(await choosePort(config));
     const started = await start("server", "listening", () => ({ ...common, PORT: port }));
     // Started again, it is to be found where it was.
     port = new URL(String(started.ready["url"])).port;

@@ -8,6 +8,7 @@ import { layTable } from "../terminal/table.ts";
 import { relativeTime } from "../terminal/time.ts";
 import { makeVisible } from "../terminal/visible.ts";
 import { addVerb, type Cli } from "../verb.ts";
+import { confirmChange } from "./confirm-change.ts";
 
 interface ApplyOptions {
   readonly yes?: boolean;
@@ -90,15 +91,7 @@ async function applySpec(cli: Cli, spec: Spec, { yes, dryRun }: ApplyOptions): P
     if (cli.isJson) cli.printJson(planned);
     return;
   }
-  if (yes !== true) {
-    if (!cli.terminal.isInteractive || cli.isJson)
-      throw new CliError(
-        "usage",
-        "Nobody can be asked here. Look at the difference with --dry-run, then repeat with --yes.",
-      );
-    if (!(await cli.terminal.confirm(`\n${cli.terminal.style.bold("Apply this?")} [y/N] `)))
-      throw new CliError("error", `Nothing was changed; ${makeVisible(planned.name)} stays as it is.`);
-  }
+  await confirmChange(cli, yes, `${makeVisible(planned.name)} stays as it is`);
   const applied = await send(false);
   if (cli.isJson) cli.printJson(applied);
   else cli.print([`${cli.terminal.style.green("✔")} ${makeVisible(applied.name)} is in version ${applied.version}.`]);

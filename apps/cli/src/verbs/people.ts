@@ -17,6 +17,7 @@ interface NewPerson {
   readonly name: string;
   readonly role: Role;
   readonly email?: string;
+  readonly service?: boolean;
 }
 
 /** `countersign people …` */
@@ -41,14 +42,15 @@ export function addPeopleVerbs(program: Command): void {
 
   addVerb<NewPerson>(people, {
     usage: "add",
-    summary: "Make an account for a person; a login link or a token of theirs comes after",
+    summary: "Make an account for a person or a program; a login link or a token of theirs comes after",
     options: (command) =>
       command
         .requiredOption("--name <name>", "what they are called here; no other account has the name")
         .requiredOption("--role <role>", roles.join(", "), oneOf(roles))
-        .option("--email <address>", "by which an identity provider finds the account"),
-    async run(cli, _args, { name, role, email }) {
-      const json = { name, role, ...(email === undefined ? {} : { email }) };
+        .option("--email <address>", "by which an identity provider finds the account")
+        .option("--service", "it is a program's: it signs in with tokens alone"),
+    async run(cli, _args, { name, role, email, service: isService = false }) {
+      const json = { name, role, isService, ...(email === undefined ? {} : { email }) };
       const made = await ask(cli.client.v1.users.$post({ header: {}, json }));
       if (cli.isJson) return cli.printJson(made);
       cli.print([

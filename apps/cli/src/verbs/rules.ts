@@ -10,6 +10,7 @@ import { layTable } from "../terminal/table.ts";
 import { absoluteTime } from "../terminal/time.ts";
 import { makeVisible } from "../terminal/visible.ts";
 import { addVerb, type Cli } from "../verb.ts";
+import { confirmChange } from "./confirm-change.ts";
 import { addDialVerb, presetNames } from "./dial.ts";
 import { addSuggestVerb } from "./suggest.ts";
 
@@ -207,15 +208,7 @@ async function applyFile(cli: Cli, file: string, { yes, dryRun, ...options }: Ap
     if (cli.isJson) cli.printJson(planned);
     return;
   }
-  if (yes !== true) {
-    if (!cli.terminal.isInteractive || cli.isJson)
-      throw new CliError(
-        "usage",
-        "Nobody can be asked here. Look at the difference with --dry-run, then repeat with --yes.",
-      );
-    if (!(await cli.terminal.confirm(`\n${cli.terminal.style.bold("Apply this?")} [y/N] `)))
-      throw new CliError("error", `Nothing was changed; the rules of this ${scope.scope} stay as they are.`);
-  }
+  await confirmChange(cli, yes, `the rules of this ${scope.scope} stay as they are`);
   const header = { "if-match": `"${planned.version}"` };
   const applied = await ask(
     cli.client.v1.rules.$put({ query: { ...query, dryRun: "false" }, header, json: {} }, asItIs),

@@ -1,7 +1,7 @@
 import { useState } from "react";
-import { areKeysOn, setKeys } from "../card/keys-switch.ts";
 import { isNotifying, setNotifying } from "../live/use-notifications.ts";
 import { ExactLine } from "../parts/exact-text.tsx";
+import { KeysCheck } from "../parts/keys-check.tsx";
 import { useMe } from "../queries.ts";
 import { words } from "../words.ts";
 import { Delegations } from "./delegations.tsx";
@@ -51,7 +51,6 @@ export function Account() {
 }
 
 function Switches() {
-  const [areOn, setOn] = useState(areKeysOn);
   const [isTold, setTold] = useState(isNotifying);
   const [isDenied, setDenied] = useState(false);
   const notify = async (wanted: boolean): Promise<void> => {
@@ -61,17 +60,7 @@ function Switches() {
   };
   return (
     <>
-      <label className="check">
-        <input
-          type="checkbox"
-          checked={areOn}
-          onChange={(event) => {
-            setKeys(event.target.checked);
-            setOn(event.target.checked);
-          }}
-        />
-        {words.keys.areOn}
-      </label>
+      <KeysCheck />
       <label className="check">
         <input type="checkbox" checked={isTold} onChange={(event) => void notify(event.target.checked)} />
         {names.notify}

@@ -1,13 +1,12 @@
 import { useEffect, useState } from "react";
-import { areKeysOn, setKeys } from "../card/keys-switch.ts";
 import { isFree } from "../card/use-card-moves.ts";
 import { words } from "../words.ts";
 import { Dialog } from "./dialog.tsx";
+import { KeysCheck } from "./keys-check.tsx";
 
 /** `?` shows what keys do, and lets one turn them off in this browser. */
 export function KeySheet() {
   const [isOpen, setOpen] = useState(false);
-  const [areOn, setOn] = useState(areKeysOn);
 
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
@@ -24,17 +23,7 @@ export function KeySheet() {
       <Keys list={words.keys.list} />
       <p>{words.keys.anywhere}</p>
       <Keys list={words.keys.moves} />
-      <label className="check">
-        <input
-          type="checkbox"
-          checked={areOn}
-          onChange={(event) => {
-            setKeys(event.target.checked);
-            setOn(event.target.checked);
-          }}
-        />
-        {words.keys.areOn}
-      </label>
+      <KeysCheck />
       <div className="buttons">
         <button type="button" onClick={() => setOpen(false)}>
           {words.keys.close}
