@@ -132,6 +132,24 @@ describe("pages get their vectors", () => {
     expect(await countOf(me)).toBe(3);
   });
 
+  test("where one page's cannot be stored: that page waits, and those beside it have theirs", async () => {
+    const me = await newWorkspace(sql);
+    for (const title of ["One", "Two"]) await act.page(me, title, "");
+    // The one that was changed last is stored first.
+    const culprit = await act.page(me, "Three", "");
+    await sql.unsafe(`alter table page_vectors add constraint refuse_one check (page_id <> '${culprit.id}')`);
+    await expect(embedPages(sql, { embedder, space })).rejects.toThrow("refuse_one");
+    expect(await countOf(me)).toBe(2);
+    expect(await embedPages(sql, { embedder, space })).toEqual({ kind: "idle" });
+    const waits = await sql`
+      select page_id as id, due_at > clock_timestamp() + interval '20 s' as is_so from embedded_pages where problem is not null`;
+    expect(waits).toEqual([{ id: culprit.id, is_so: true }]);
+    await sql`alter table page_vectors drop constraint refuse_one`;
+    await sql`update embedded_pages set due_at = clock_timestamp() where problem is not null`;
+    await settle();
+    expect(await countOf(me)).toBe(3);
+  });
+
   test("of one model in one length: another length than before is a failure, and nothing is stored", async () => {
     const me = await newWorkspace(sql);
     await act.page(me, "Page", "- text\n");

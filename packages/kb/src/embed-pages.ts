@@ -1,4 +1,5 @@
 import type { Sql } from "@countersign/db/connect.ts";
+import { isOutcomeUnknown } from "@countersign/db/connection-errors.ts";
 import {
   claimDuePages,
   type ClaimedPage,
@@ -39,6 +40,7 @@ const longestWaitMs = 3_600_000;
  * One round: some pages that changed, or were never looked at, get their vectors. Only parts whose text is new are sent,
  * several pages in a request; each page is committed by itself, so that a process that dies loses one request's work. Where
  * the endpoint refuses a request for its texts, its pages are sent one by one, and the one that it is waits longer each time.
+ * So does one that cannot be read or stored: its error is thrown, once what stands beside it is stored or due again.
  */
 export async function embedPages(sql: Sql, options: RoundOptions): Promise<EmbedRound> {
   const { space, claimMs = 120_000 } = options;
@@ -70,7 +72,14 @@ async function loadBatch(sql: Sql, waiting: ClaimedPage[], space: Space): Promis
   for (let texts = 0; texts < mostTexts;) {
     const next = waiting.shift();
     if (next === undefined) break;
-    const page = await loadDuePage(sql, next, space);
+    let page: DuePage | undefined;
+    try {
+      page = await loadDuePage(sql, next, space);
+    } catch (error) {
+      waiting.push(...batch);
+      await postponeFailed(sql, next, error);
+      throw error;
+    }
     if (page === undefined) continue;
     batch.push(page);
     texts += missingOf(page).length;
@@ -94,10 +103,7 @@ async function embedBatch(sql: Sql, batch: readonly DuePage[], options: RoundOpt
     return { kind: "embedded", pages: await store(sql, batch, outcome.vectors, options), unfit: 0 };
   const [only, ...others] = batch;
   if (only !== undefined && others.length === 0) {
-    await postponePage(sql, only, {
-      reason: outcome.reason,
-      waitMs: Math.min(firstWaitMs * 2 ** (only.attempts - 1), longestWaitMs),
-    });
+    await postponePage(sql, only, { reason: outcome.reason, waitMs: waitOf(only) });
     return { kind: "embedded", pages: 0, unfit: 1 };
   }
   const total = { pages: 0, unfit: 0 };
@@ -141,9 +147,25 @@ async function store(
   { space }: RoundOptions,
 ): Promise<number> {
   let stored = 0;
+  const errors: unknown[] = [];
   for (const page of batch) {
     const ofParts = page.parts.map(({ hash, text }) => page.known.get(hash) ?? vectors.get(text) ?? []);
-    if (await storeVectors(sql, page, ofParts, space)) stored += 1;
+    try {
+      if (await storeVectors(sql, page, ofParts, space)) stored += 1;
+    } catch (error) {
+      errors.push(error);
+      await postponeFailed(sql, page, error);
+    }
   }
+  if (errors.length > 0) throw errors[0];
   return stored;
+}
+
+async function postponeFailed(sql: Sql, page: ClaimedPage, error: unknown): Promise<void> {
+  if (isOutcomeUnknown(error)) throw error;
+  await postponePage(sql, page, { reason: "it could not be read, or its vectors not be stored", waitMs: waitOf(page) });
+}
+
+function waitOf({ attempts }: ClaimedPage): number {
+  return Math.min(firstWaitMs * 2 ** (attempts - 1), longestWaitMs);
 }
