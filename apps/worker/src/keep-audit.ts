@@ -41,7 +41,8 @@ export function keepAudit(options: KeepAuditOptions): Repeated {
     repeat(
       headMs,
       async () => {
-        await appendHeads(headFile, await signHeads(sql, key));
+        const heads = await signHeads(sql, key, (_workspaceId, error) => onFailure("signing a chain's head", error));
+        await appendHeads(headFile, heads);
         return "later";
       },
       (error) => onFailure("signing the audit's heads", error),

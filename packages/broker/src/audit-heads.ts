@@ -29,9 +29,14 @@ const headShape = z.object({
 
 /**
  * Signs the head of every chain that has grown since its last head, stores it, and answers the new ones, to be kept where
- * this database cannot reach: a line of JSON each. Of several processes at once, one gets each head.
+ * this database cannot reach: a line of JSON each. Of several processes at once, one gets each head. A chain whose head
+ * cannot be stored is told to `onFailure`, or thrown at the end, and keeps no other from its head.
  */
-export async function signHeads(sql: Queryable, key: AuditKey): Promise<AuditHead[]> {
+export async function signHeads(
+  sql: Queryable,
+  key: AuditKey,
+  onFailure?: (workspaceId: string, error: unknown) => void,
+): Promise<AuditHead[]> {
   const ends = await sql<{ workspaceId: string; seq: number; hash: Buffer; rows: number; signedAt: string }[]>`
     with recursive chains as (
       (select workspace_id from audit_chain order by workspace_id limit 1)
@@ -45,15 +50,22 @@ export async function signHeads(sql: Queryable, key: AuditKey): Promise<AuditHea
      cross join lateral (select seq from audit_chain c where c.workspace_id = w.workspace_id order by seq limit 1) f
      where not exists (select from audit_heads h where h.workspace_id = w.workspace_id and h.seq = e.seq)`;
   const signed: AuditHead[] = [];
+  const errors: unknown[] = [];
   for (const end of ends) {
     const head = { ...end, hash: end.hash.toString("hex"), keyId: key.keyId };
     const signature = key.sign(textOf(head));
-    const stored = await sql`
-      insert into audit_heads (workspace_id, seq, hash, rows, key_id, signature, signed_at)
-      values (${head.workspaceId}, ${head.seq}, ${end.hash}, ${head.rows}, ${head.keyId}, ${signature}, ${head.signedAt}::text::timestamptz)
-      on conflict do nothing`;
-    if (stored.count === 1) signed.push({ ...head, signature: signature.toString("base64") });
+    try {
+      const stored = await sql`
+        insert into audit_heads (workspace_id, seq, hash, rows, key_id, signature, signed_at)
+        values (${head.workspaceId}, ${head.seq}, ${end.hash}, ${head.rows}, ${head.keyId}, ${signature}, ${head.signedAt}::text::timestamptz)
+        on conflict do nothing`;
+      if (stored.count === 1) signed.push({ ...head, signature: signature.toString("base64") });
+    } catch (error) {
+      errors.push(error);
+      onFailure?.(head.workspaceId, error);
+    }
   }
+  if (onFailure === undefined && errors.length > 0) throw errors[0];
   return signed;
 }
 

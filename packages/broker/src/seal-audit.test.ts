@@ -280,6 +280,20 @@ test("a head is signed once for each end of a chain, of several processes at onc
   expect(await breaksOf(workspaceId, [head, ...signed])).toEqual([]);
 });
 
+test("a chain whose head cannot be stored keeps no other from its head", async () => {
+  const chains = [await givenChain(), await givenChain(), await givenChain()].map(({ workspaceId }) => workspaceId);
+  for (const workspaceId of chains) await write(workspaceId, ["f"]);
+  await sealAll();
+  const culprit = chains.toSorted()[1];
+  await sql.unsafe(`alter table audit_heads add constraint refuse_one check (workspace_id <> '${culprit}') not valid`);
+  const failed: string[] = [];
+  const signed = await signHeads(sql, key, (workspaceId) => failed.push(workspaceId));
+  await sql`alter table audit_heads drop constraint refuse_one`;
+  expect(failed).toEqual([culprit]);
+  expect(signed.map(({ workspaceId }) => workspaceId)).toEqual(chains.toSorted().filter((one) => one !== culprit));
+  expect((await signHeads(sql, key)).map(({ workspaceId }) => workspaceId)).toEqual([culprit]);
+});
+
 test("the export has every row as a line of JSON, sealed ones by number, then the others", async () => {
   const { workspaceId } = await givenChain();
   await write(workspaceId, ["f"]);
