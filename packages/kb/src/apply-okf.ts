@@ -6,7 +6,7 @@ import { readFrontmatter } from "./frontmatter.ts";
 import { describePage, lockPage, type LoadedPage } from "./load-page.ts";
 import { lookupPage, type Lookup, type Page } from "./lookup.ts";
 import { type Clash, mergeTrees } from "./merge-trees.ts";
-import { asWritten, readPast, type PastPage } from "./page-history.ts";
+import { asWritten, readPast, type PastPage, withLater } from "./page-history.ts";
 import { parseOkf, type ParsedPage } from "./parse-okf.ts";
 import { isEmpty, planChanges } from "./plan-changes.ts";
 import { lockRenames } from "./rename-everywhere.ts";
@@ -105,8 +105,9 @@ export async function applyParsed(
     const { wanted, warnings } = await diffWithin(writer, page.id, page.nodes, parsed.nodes);
     if (isEmpty(planChanges(page.nodes, wanted))) return { kind: "unchanged", page, isAsGiven: true, warnings };
   }
-  const diff = await diffWithin(writer, page.id, base.nodes, parsed.nodes);
-  return await commitEdit(writer, page, base, { kind, ...diff, frontmatter, lineEnd });
+  const known = await withLater(writer, page, base, parsed.nodes);
+  const diff = await diffWithin(writer, page.id, known.nodes, parsed.nodes);
+  return await commitEdit(writer, page, known, { kind, ...diff, frontmatter, lineEnd });
 }
 
 /** The refusal of an edit that names a revision the page never had. */

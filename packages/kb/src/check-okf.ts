@@ -18,14 +18,16 @@ export function findOkfProblem(okf: string): string | undefined {
 }
 
 /**
- * Diffs with what the database knows of ids that the page does not have. One that no node ever had is the page's from then
- * on, one that it had before is so still; of two pages that are given one id at once, one has it.
+ * Diffs with what the database knows of ids that are not among `known`. One that no node ever had is the page's from then
+ * on, one that a node of it had before is so still; one that a node has now, or that is of those `outside` of what is edited, stays that one's. Of two
+ * pages that are given one id at once, one has it.
  */
 export async function diffWithin(
   { tx }: Writer,
   pageId: string,
   known: readonly TreeNode[],
   parsed: readonly ParsedNode[],
+  outside: ReadonlySet<string> = new Set(),
 ): Promise<PageDiff> {
   const own = new Set(known.map(({ id }) => id));
   const carried = parsed.flatMap(({ id }) => (id === undefined || own.has(id) ? [] : [id]));
@@ -36,9 +38,10 @@ export async function diffWithin(
     select distinct id, ${pageId}::uuid from unnest(${carried}::uuid[]) as c (id) order by id
         on conflict (id) do nothing`;
   const rows = await tx<{ id: string }[]>`
-    select id from node_ids where id = any(${carried}::uuid[]) and page_id = ${pageId}`;
+    select id from node_ids i
+     where id = any(${carried}::uuid[]) and page_id = ${pageId} and not exists (select from nodes n where n.id = i.id)`;
   const claimed = new Set(rows.map(({ id }) => id));
-  return diffPage(known, parsed, (id) => claimed.has(id));
+  return diffPage(known, parsed, (id) => claimed.has(id) && !outside.has(id));
 }
 
 /**

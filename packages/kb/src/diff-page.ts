@@ -30,7 +30,7 @@ export function diffPage(
   for (const n of match.strangers) {
     const id = parsed[n]?.id ?? "";
     if (match.known[n] === undefined && isFree(id)) ids[n] = id;
-    else warnings.push(`The id ${id} belongs to no bullet of this page; ${nameOf(n)} has another.`);
+    else warnings.push(`The id ${id} belongs to no bullet of what was to be changed; ${nameOf(n)} has another.`);
   }
   return { wanted: adoptNodes(known, parsed, ids), warnings };
 

@@ -7,8 +7,9 @@ import { loadAroundNode } from "./load-around.ts";
 import { loadPage, lockHead, type LoadedPage } from "./load-page.ts";
 import type { Page } from "./lookup.ts";
 import { parseFragment } from "./node-fragment.ts";
-import { isTouchedSince, type PastPage, readPast } from "./page-history.ts";
+import { isTouchedSince, type PastPage, readPast, withLater } from "./page-history.ts";
 import type { TreeNode } from "./page-tree.ts";
+import { parseOkf } from "./parse-okf.ts";
 import { isEmpty } from "./plan-changes.ts";
 import { frameNodes, planPlace } from "./plan-place.ts";
 import type { Writer } from "./scope.ts";
@@ -96,17 +97,19 @@ async function editWhole(writer: Writer, page: LoadedPage, edit: NodeEdit) {
   }
   const objection = edit.findObjection?.(found.subtree);
   if (objection !== undefined) return { kind: "refused" as const, reason: objection };
-  const read = await readSubtree(writer, page.id, base.nodes, found.subtree, okf);
+  const known = await withLater(writer, page, base, parseOkf(okf).nodes);
+  const { node, subtree } = nodeIn(page, known.nodes, nodeId) ?? found;
+  const read = await readSubtree(writer, page.id, known.nodes, subtree, okf);
   if (read.kind === "refused") return read;
   const { wanted, warnings } = read;
-  const around: readonly TreeNode[] = base.nodes;
-  const { frontmatter } = base;
-  const whole = around.toSpliced(base.nodes.indexOf(found.node), found.subtree.length, ...wanted);
+  const around: readonly TreeNode[] = known.nodes;
+  const { frontmatter } = known;
+  const whole = around.toSpliced(known.nodes.indexOf(node), subtree.length, ...wanted);
   const nodes = settleShapes(whole, frontmatter);
   if (nodes === undefined) {
     return { kind: "refused" as const, reason: "The fragment cannot stand in this place of the page." };
   }
-  return await commitEdit(writer, page, base, { kind: "node.edited", wanted: nodes, warnings, frontmatter });
+  return await commitEdit(writer, page, known, { kind: "node.edited", wanted: nodes, warnings, frontmatter });
 }
 
 /** What a fragment makes of a subtree of `nodes`. Its root is the node itself, whatever it says now. */
@@ -126,7 +129,10 @@ async function readSubtree(
     return { kind: "refused", reason: `The root of the fragment is a ${root?.kind}; it has to be a bullet.` };
   }
   const isNamed = root.id === undefined || root.id === node.id || root.kind !== node.kind;
-  const diff = await diffWithin(writer, pageId, subtree, [{ ...root, id: isNamed ? node.id : root.id }, ...rest]);
+  const inside = new Set(subtree.map(({ id }) => id));
+  const outside = new Set(nodes.flatMap(({ id }) => (inside.has(id) ? [] : [id])));
+  const named = [{ ...root, id: isNamed ? node.id : root.id }, ...rest];
+  const diff = await diffWithin(writer, pageId, subtree, named, outside);
   const rootId = diff.wanted[0]?.id;
   const wanted = diff.wanted.map((one, n) => ({
     ...one,

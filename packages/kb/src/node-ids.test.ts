@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
 import { expect, test } from "vitest";
+import { appendBullet } from "./append-bullet.ts";
+import { editNode } from "./edit-node.ts";
 import { removeNode, removePage } from "./remove-node.ts";
 import { actOn } from "./testing/acts.ts";
 import { newWorkspace } from "./testing/new-workspace.ts";
@@ -69,4 +71,51 @@ test("undo says so where a node that would come back stands on another page", as
     kind: "conflict",
     reason: expect.stringContaining("another page"),
   });
+});
+
+test("KN01, KN03: an id that a bullet elsewhere on the page has stays that one's, whatever a fragment carries it", async () => {
+  const me = await newWorkspace(sql);
+  const page = await act.page(me, "A", "- one\n- two\n  - below\n");
+  const [one = "", two = "", below = ""] = await act.ids(me, page.id);
+  const okf = `- two <!--${two}-->\n  - below <!--${below}-->\n  - one, moved <!--${one}-->\n`;
+  const edited = await act.do(me, (writer) => editNode(writer, { nodeId: two, okf }));
+  expect(edited).toMatchObject({ kind: "applied", added: 1, warnings: [expect.stringContaining(one)] });
+  expect(await act.outline(me, page.id)).toBe("- one\n- two\n  - below\n  - one, moved\n");
+  expect((await act.ids(me, page.id)).slice(0, 3)).toEqual([one, two, below]);
+
+  await act.do(me, (writer) => removeNode(writer, one));
+  const late = { nodeId: two, okf: okf.replace("moved", "late"), revision: page.revision };
+  expect(await act.do(me, (writer) => editNode(writer, late))).toMatchObject({
+    kind: "applied",
+    isMerged: true,
+    warnings: [expect.stringContaining(one)],
+  });
+  expect(await act.outline(me, page.id)).toBe("- two\n  - below\n  - one, moved\n  - one, late\n");
+});
+
+test("KN04: a bullet that was put in since is changed and moved by its id, and not doubled, unless others changed it too", async () => {
+  const me = await newWorkspace(sql);
+  const page = await act.page(me, "A", "- one\n- two\n");
+  const read = await act.outline(me, page.id, true);
+  const append = async (text: string, parent?: string) => {
+    const added = await act.do(me, (writer) => appendBullet(writer, { page: page.id, text, parent }));
+    if (added.kind !== "appended") throw new Error(added.kind);
+    return added.nodeId;
+  };
+  const [first, second] = [await append("new"), await append("theirs")];
+  const send = (text: string) => act.edit(me, { page: page.id, revision: page.revision, okf: text });
+  const changed = read.replace("- two", `- new, changed <!--${first}-->\n- two`);
+  expect(await send(changed)).toMatchObject({ kind: "applied", isMerged: true, added: 0, warnings: [] });
+  expect(await act.outline(me, page.id)).toBe("- one\n- new, changed\n- two\n- theirs\n");
+  expect((await act.ids(me, page.id))[1]).toBe(first);
+
+  expect(await send(`${read}- mine now <!--${first}-->\n`)).toMatchObject({ kind: "stale", nodeIds: [first] });
+  expect(await act.ids(me, page.id)).toContain(second);
+
+  const [one = ""] = await act.ids(me, page.id);
+  const below = await append("below", one);
+  const okf = `- one <!--${one}-->\n  - below, changed <!--${below}-->\n`;
+  const edited = await act.do(me, (writer) => editNode(writer, { nodeId: one, okf, revision: page.revision }));
+  expect(edited).toMatchObject({ kind: "applied", added: 0, changed: 1, warnings: [] });
+  expect(await act.outline(me, page.id)).toBe("- one\n  - below, changed\n- new, changed\n- two\n- theirs\n");
 });

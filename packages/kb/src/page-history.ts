@@ -37,6 +37,35 @@ export function asWritten({ nodes }: PastPage, { frontmatter, nodes: parsed }: P
   return { frontmatter, nodes: planChanges([], diffPage(nodes, parsed).wanted).inserted };
 }
 
+/**
+ * A past page with those of the named nodes that the page was given since, each as it was then: whoever names one knows it, and
+ * may change it like the others. Only where there is such a node is there another page than `past`.
+ */
+export async function withLater(
+  { tx }: Reader,
+  page: LoadedPage,
+  past: PastPage,
+  named: readonly { readonly id: string | undefined }[],
+): Promise<PastPage> {
+  const had = new Set(past.nodes.map(({ id }) => id));
+  const ids = new Set(named.map(({ id }) => id));
+  const later = new Set(page.nodes.flatMap(({ id }) => (ids.has(id) && !had.has(id) ? [id] : [])));
+  if (later.size === 0) return past;
+  const commands = await tx<{ before: string | null; after: string | null }[]>`
+    select before, after from commands
+     where page_id = ${page.id} and after like any(${[...later].map((id) => `%${id}%`)}::text[]) order by revision desc`;
+  const added: KeyedNode[] = [];
+  for (const command of commands) {
+    const before = new Set(readState(command.before).nodes?.map(({ id }) => id));
+    for (const node of readState(command.after).nodes ?? []) {
+      if (!before.has(node.id) && later.delete(node.id)) added.push(node);
+    }
+  }
+  const nodes = inPageOrder([...past.nodes, ...added]);
+  const placed = new Set(nodes.map(({ id }) => id));
+  return { ...past, nodes: [...nodes, ...added.filter(({ id }) => !placed.has(id))] };
+}
+
 /** Whether a command after `revision` changed one of these nodes, or what is below them. */
 export async function isTouchedSince(
   { tx }: Reader,
