@@ -9,11 +9,14 @@ export interface NodeChanges {
   readonly deleted: readonly KeyedNode[];
 }
 
+/** A node as it shall be; one that comes back may say which key it had. */
+type WantedNode = TreeNode & { readonly orderKey?: string };
+
 /**
  * The least that turns `current` into `wanted`, both in page order: a node that is as it was is not among it, and only
- * those get a new order key that moved against their siblings.
+ * those get a new order key that moved against their siblings. One that comes back has its key again where that fits.
  */
-export function planChanges(current: readonly KeyedNode[], wanted: readonly TreeNode[]): NodeChanges {
+export function planChanges(current: readonly KeyedNode[], wanted: readonly WantedNode[]): NodeChanges {
   const known = new Map(current.map((node) => [node.id, node]));
   const keys = new Map<string, string>();
   for (const siblings of Map.groupBy(wanted, (node) => node.parentId).values()) assignKeys(siblings, known, keys);
@@ -46,7 +49,7 @@ function areNodesEqual(a: KeyedNode, b: KeyedNode): boolean {
 }
 
 function assignKeys(
-  siblings: readonly TreeNode[],
+  siblings: readonly WantedNode[],
   known: ReadonlyMap<string, KeyedNode>,
   keys: Map<string, string>,
 ): void {
@@ -60,8 +63,10 @@ function assignKeys(
 
   let low: string | null = null;
   let open: string[] = [];
-  for (const { id } of siblings) {
-    const key = kept.get(id);
+  const left = [...kept.values()].toReversed();
+  for (const { id, orderKey } of siblings) {
+    const key = kept.get(id) ?? (isBetween(low, orderKey, left.at(-1)) ? orderKey : undefined);
+    if (kept.has(id)) left.pop();
     // Two writers took one key: whoever comes between, or stands behind what did, needs another.
     if (key === undefined || (low !== null && (key < low || (key === low && open.length > 0)))) {
       open.push(id);
@@ -73,6 +78,10 @@ function assignKeys(
     low = key;
   }
   fillGap(keys, open, low, null);
+}
+
+function isBetween(low: string | null, key: string | undefined, high: string | undefined): boolean {
+  return key !== undefined && (low === null || low < key) && (high === undefined || key < high);
 }
 
 function fillGap(keys: Map<string, string>, ids: readonly string[], low: string | null, high: string | null): void {

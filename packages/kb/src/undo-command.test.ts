@@ -1,4 +1,5 @@
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import { appendBullet } from "./append-bullet.ts";
 import { listHistory, readCommand } from "./list-history.ts";
@@ -7,6 +8,7 @@ import { movePage } from "./move-page.ts";
 import { removeNode, removePage } from "./remove-node.ts";
 import { actOn, type Person } from "./testing/acts.ts";
 import { newWorkspace } from "./testing/new-workspace.ts";
+import { usualText } from "./testing/pages.ts";
 import { undoCommand } from "./undo-command.ts";
 
 const { sql } = await testDatabase();
@@ -35,6 +37,40 @@ test("taking an edit back restores the page to the byte and its ids, and taking 
   expect(await undo(me, await lastCommand(page.id))).toMatchObject({ kind: "undone", page: { revision: 4 } });
   expect(await act.text(me, page.id, true)).toBe(after);
   expect(await undo(me, command)).toMatchObject({ kind: "already" });
+});
+
+test("what is removed bullet by bullet and taken back, last first, stands in the order that it had", async () => {
+  const me = await newWorkspace(sql);
+  const page = await act.page(me, "P", "- a\n- b\n  - x\n  - y\n- c\n");
+  const before = await act.text(me, page.id, true);
+  const [a = "", b = "", x = "", y = "", c = ""] = await act.ids(me, page.id);
+  const commands: string[] = [];
+  for (const id of [x, y, a, b, c]) {
+    await act.do(me, (writer) => removeNode(writer, id));
+    commands.push(await lastCommand(page.id));
+  }
+  for (const command of commands.toReversed()) expect(await undo(me, command)).toMatchObject({ kind: "undone" });
+  expect(await act.text(me, page.id, true)).toBe(before);
+});
+
+test("edits that are taken back, last first, each leave the page to the byte as it was before them", async () => {
+  const me = await newWorkspace(sql);
+  await fc.assert(
+    fc.asyncProperty(fc.array(usualText, { minLength: 2, maxLength: 5 }), async (texts) => {
+      const page = await act.page(me, crypto.randomUUID(), "- a\n");
+      const steps: { readonly text: string; readonly command: string }[] = [];
+      for (const okf of texts) {
+        const text = await act.text(me, page.id, true);
+        const result = await act.edit(me, { page: page.id, okf: okf.replaceAll("[[Plan]]", "plan") });
+        if (result.kind === "applied") steps.push({ text, command: result.commandId });
+      }
+      for (const { text, command } of steps.toReversed()) {
+        expect(await undo(me, command)).toMatchObject({ kind: "undone" });
+        expect(await act.text(me, page.id, true)).toBe(text);
+      }
+    }),
+    { numRuns: 40 },
+  );
 });
 
 test("taking an edit back leaves what others did elsewhere on the page", async () => {
