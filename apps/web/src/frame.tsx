@@ -2,6 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { Link, Redirect, useLocation } from "wouter";
 import { isSignedOut, useMe, useSignOut, useTasks } from "./queries.ts";
+import { useTold } from "./live/told-tasks.ts";
 import { useArrivals } from "./live/use-arrivals.ts";
 import { useLive } from "./live/use-live.ts";
 import { useNewVersion } from "./live/use-new-version.ts";
@@ -41,8 +42,9 @@ export function Frame({ children }: { readonly children: ReactNode }) {
     query: { data, hasNextPage },
     found: open,
   } = useTasks("open");
-  useNotifications(open);
-  const arrived = useArrivals(open, { partCount: data?.pages.length ?? 0, isWhole: !hasNextPage });
+  const told = useTold();
+  const arrived = useArrivals(open, told, { partCount: data?.pages.length ?? 0, isWhole: !hasNextPage });
+  useNotifications(arrived);
   const announced = useMemo(() => arrived.map((task) => words.card.announce(task.title)), [arrived]);
   // As many as the list shows: what it has not read yet is said by a sign.
   const count = open?.length ?? 0;

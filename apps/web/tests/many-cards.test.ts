@@ -122,3 +122,42 @@ test("nothing is said to wait for nobody before all is read: what lies beyond th
   await cardOf(page, taskId).waitFor();
   await page.context().close();
 }, 120_000);
+
+test("UI27: a card that comes while more wait than are read is announced and told of; an older one that changes is not", async () => {
+  await sql`update tasks set status = 'canceled', resolved_at = clock_timestamp() where status = 'open'`;
+  const older = await sql<{ id: string }[]>`
+    insert into tasks (id, workspace_id, kind, status, section, title, created_by)
+    select uuidv7(), ${world.workspaceId}, 'task', 'open', 'today', 'task ' || n, 'system' from generate_series(1, 60) n
+    returning id`;
+  const page = await stage.signIn("approver");
+  await page.addInitScript(() => {
+    const told: string[] = [];
+    Object.assign(window, { told });
+    class Told extends EventTarget {
+      static permission = "granted";
+      constructor(title: string) {
+        super();
+        told.push(title);
+      }
+    }
+    Object.defineProperty(window, "Notification", { value: Told });
+    localStorage.setItem("countersign.notify", "on");
+  });
+  await page.goto(`${stage.url}/runs`);
+  await soon(() => page.title()).toMatch(/^\(50\+\)/);
+  await page.evaluate(() => Object.defineProperty(document, "visibilityState", { value: "hidden" }));
+  const asked = noteReads(page);
+  const last =
+    older
+      .map(({ id }) => id)
+      .toSorted()
+      .at(-1) ?? "";
+  await sql`update tasks set title = 'task 60 anew', section = 'someday' where id = ${last}`;
+  await givenCard(sql, world, { title: "mail.send: to ann" });
+  await page.locator('[aria-live="polite"]').getByText("New card: mail.send: to ann").waitFor({ state: "attached" });
+  const told = () => page.evaluate(() => (window as unknown as { told: string[] }).told);
+  await soon(told).toEqual(["mail.send"]);
+  await soon(() => asked.single).toContain(`/v1/tasks/${last}`);
+  expect(await told()).toEqual(["mail.send"]);
+  await page.context().close();
+});

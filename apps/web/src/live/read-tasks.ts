@@ -1,6 +1,7 @@
 import type { InfiniteData, Query, QueryClient } from "@tanstack/react-query";
 import { api, ask, type Task } from "../api.ts";
 import { readAnew } from "./read-anew.ts";
+import { takeTold } from "./told-tasks.ts";
 
 /** So many are read one by one; where there are more, the lists are read whole. */
 const mostSingly = 20;
@@ -25,6 +26,7 @@ export async function readTasks(client: QueryClient, ids: ReadonlySet<string>): 
 async function readSingly(client: QueryClient, ids: ReadonlySet<string>): Promise<boolean> {
   try {
     const read = await readEach(ids);
+    takeTold(read);
     const like = equalTo(read, knownTo(client));
     if (like.size > mostSingly) return false;
     const tasks = [...read, ...(await readEach(like))];

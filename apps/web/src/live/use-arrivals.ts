@@ -11,18 +11,22 @@ interface Kept {
 }
 
 /**
- * The cards that came since the page was opened, oldest first. What is read with a further part, of `partCount`, was there
- * before; so was, of a list that is not read whole, what moves up in it as others are settled.
+ * The cards that came since the page was opened, oldest first: those of the list, and those that the page was `told` of and
+ * that lie beyond what is read of it. What is read with a further part, of `partCount`, was there before; so was, of a list
+ * that is not read whole, what moves up in it as others are settled.
  */
 export function useArrivals(
   open: readonly Task[] | undefined,
+  told: readonly Task[],
   { partCount, isWhole }: { readonly partCount: number; readonly isWhole: boolean },
 ): readonly Task[] {
   const [kept, setKept] = useState<Kept>();
   if (open === undefined) return kept?.arrived ?? [];
 
   const { openedAt = serverNow(), known = new Set<string>(), arrived = [] } = kept ?? {};
-  const unknown = open.filter((task) => !known.has(task.id));
+  const unknown = [...new Map([...told, ...open].map((task) => [task.id, task])).values()].filter(
+    (task) => !known.has(task.id),
+  );
   if (kept !== undefined && unknown.length === 0 && partCount === kept.partCount) return arrived;
 
   const wasThere = kept === undefined || partCount > kept.partCount;

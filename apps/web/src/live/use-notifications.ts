@@ -31,22 +31,20 @@ function notify(title: string, tag: string): Notification | undefined {
 
 /**
  * Tells of cards that come while the page is out of sight: the tool's name and nothing more, since anybody may look at a
- * screen. All tabs tell of a card under one tag, so the browser shows it once.
+ * screen. `arrived` only grows. All tabs tell of a card under one tag, so the browser shows it once.
  */
-export function useNotifications(open: readonly Task[] | undefined): void {
-  const known = useRef<ReadonlySet<string>>(undefined);
+export function useNotifications(arrived: readonly Task[]): void {
+  const told = useRef(0);
 
   useEffect(() => {
-    if (open === undefined) return;
-    const before = known.current;
-    known.current = new Set(open.map((task) => task.id));
-    if (before === undefined || document.visibilityState === "visible" || !isNotifying()) return;
-    for (const task of open) {
-      if (before.has(task.id)) continue;
+    const fresh = arrived.slice(told.current);
+    told.current = arrived.length;
+    if (document.visibilityState === "visible" || !isNotifying()) return;
+    for (const task of fresh) {
       notify(visibleText(task.approval?.tool ?? task.kind), task.id)?.addEventListener("click", () => {
         window.focus();
         location.assign(`/tasks/${task.id}`);
       });
     }
-  }, [open]);
+  }, [arrived]);
 }
