@@ -1,13 +1,14 @@
 import type { App } from "@countersign/server/app.ts";
 import { hc, type InferResponseType } from "hono/client";
+import { sendOnce, settle } from "./send-once.ts";
 import { learnTime } from "./server-clock.ts";
 import { loadAnew, whoseHeaders } from "./whose.ts";
 
 /**
  * The server, typed. Requests carry the browser's session in its cookie, which no script can read, and say whose page they
- * are from.
+ * are from. Whatever makes or decides something may be sent again after a lost answer, and is done once.
  */
-export const api = hc<App>(location.origin, { headers: whoseHeaders }).v1;
+export const api = hc<App>(location.origin, { headers: whoseHeaders, fetch: sendOnce }).v1;
 
 export const signInRequest = hc<App>(location.origin).session;
 
@@ -60,9 +61,14 @@ export async function ask<R extends Pick<Response, "headers" | "json" | "ok" | "
   const body = (await response.json().catch((error: unknown) => {
     throw new NoAnswer(answered, { cause: error });
   })) as BodyOf<R>;
-  if (response.ok) return body as Answer<BodyOf<R>>;
+  if (response.ok) {
+    settle(response);
+    return body as Answer<BodyOf<R>>;
+  }
   const problem = body as Partial<ProblemBody>;
   if (typeof problem.code !== "string") throw new NoAnswer(answered);
+  // What failed on the way, or is still worked on, may yet be done.
+  if (response.status < 500 && problem.code !== "in_flight") settle(response);
   if (problem.code === "another_account") loadAnew();
   throw new Refused(problem as ProblemBody);
 }

@@ -52,3 +52,73 @@ test("lists of accounts and sessions are whole, however many there are", async (
   await other.context().close();
   await page.context().close();
 });
+
+test("what is made and not answered is made once where it is sent again, and what is lost of it is said", async () => {
+  const page = await stage.signIn("admin");
+  const countOf = async (table: string, where: string) =>
+    (await sql.unsafe(`select from ${table} where ${where}`)).length;
+  /** The server does it, and its answer is lost; all further ones arrive. */
+  const loseAnswer = async (path: string) => {
+    let isFirst = true;
+    await page.route(path, async (route) => {
+      if (route.request().method() !== "POST" || !isFirst) return await route.continue();
+      isFirst = false;
+      await route.fetch();
+      await route.abort();
+    });
+  };
+  const dialog = page.getByRole("dialog");
+  const sendTwice = async (button: string) => {
+    await dialog.getByRole("button", { name: button }).click();
+    await dialog.getByRole("alert").getByText("The server does not answer.").waitFor();
+    await dialog.getByRole("button", { name: button }).click();
+  };
+
+  await page.goto(`${stage.url}/admin/people`);
+  await loseAnswer("**/v1/tokens");
+  await page.getByRole("button", { name: "New token…" }).click();
+  await dialog.getByLabel("What it is for").fill("made once");
+  await sendTwice("Save");
+  await dialog.getByText("The token was made before, and its value did not arrive here.").waitFor();
+  await expectAccessible(page);
+  await keepPicture(page, "token-lost");
+  expect(await countOf("tokens", "label = 'made once'")).toBe(1);
+  // After an answer the same is meant anew.
+  await dialog.getByRole("button", { name: "Close" }).click();
+  await page.getByRole("button", { name: "New token…" }).click();
+  await dialog.getByLabel("What it is for").fill("made once");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.getByText("It is shown this once:").waitFor();
+  expect(await countOf("tokens", "label = 'made once'")).toBe(2);
+  await dialog.getByRole("button", { name: "Close" }).click();
+
+  await loseAnswer("**/v1/users");
+  await page.getByRole("button", { name: "New account…" }).click();
+  await dialog.getByLabel("Name").fill("Made Once");
+  await sendTwice("Save");
+  await dialog.waitFor({ state: "detached" });
+  expect(await countOf("users", "name = 'Made Once'")).toBe(1);
+
+  // Whose a link is stands beside it, and it goes when the next one fails.
+  const linkOf = (name: string) =>
+    page.locator("tr", { hasText: name }).first().getByRole("button", { name: "Login link" });
+  await linkOf("Vic Viewer").click();
+  await page.getByText("It signs Vic Viewer in once").waitFor();
+  await loseAnswer("**/v1/login-links");
+  await linkOf("Abe Approver").click();
+  await page.getByRole("alert").getByText("The server does not answer.").waitFor();
+  expect(await page.locator(".told-once").count()).toBe(0);
+  await linkOf("Abe Approver").click();
+  await page.getByText("A link was made, and did not arrive here.").waitFor();
+
+  await page.goto(`${stage.url}/admin/account`);
+  await loseAnswer("**/v1/delegations");
+  await page.getByRole("button", { name: "Hand everything over…" }).click();
+  await dialog.getByRole("combobox").first().selectOption({ label: "Abe Approver" });
+  await sendTwice("Hand over");
+  await dialog.getByText(/Abe Approver/).waitFor();
+  await dialog.getByRole("button", { name: "Close" }).click();
+  await page.getByText("Abe Approver decides on the say of Ada Admin").waitFor();
+  expect(await countOf("delegations", "true")).toBe(1);
+  await page.context().close();
+}, 60_000);

@@ -28,15 +28,13 @@ export function People() {
   });
   const me = useMe();
   const [isMaking, setMaking] = useState(false);
-  const [link, setLink] = useState<string>();
   const change = useAct("users", ({ id, ...json }: { id: string; role?: Role; isDisabled?: boolean }) =>
     ask(api.users[":id"].$patch({ param: { id }, json })),
   );
-  const invite = useAct(
-    "users",
-    (userId: string) => ask(api["login-links"].$post({ header: {}, json: { userId } })),
-    ({ path }) => setLink(path === null ? undefined : new URL(path, location.origin).href),
-  );
+  const invite = useAct("users", async ({ id: userId, name }: { readonly id: string; readonly name: string }) => {
+    const { path } = await ask(api["login-links"].$post({ header: {}, json: { userId } }));
+    return { name, link: path === null ? undefined : new URL(path, location.origin).href };
+  });
   return (
     <>
       <Section
@@ -52,9 +50,15 @@ export function People() {
         {({ users }) => (
           <>
             <Refusal error={change.error ?? invite.error} />
-            {link !== undefined && (
+            {invite.data !== undefined && (
               <p className="told-once" role="status">
-                {names.linkLead} <code>{link}</code>
+                {invite.data.link === undefined ? (
+                  names.linkLost
+                ) : (
+                  <>
+                    <ExactLine text={names.linkLead(invite.data.name)} /> <code>{invite.data.link}</code>
+                  </>
+                )}
               </p>
             )}
             <table className="table">
@@ -77,7 +81,7 @@ export function People() {
                     </td>
                     <RowActs>
                       {!user.isService && user.disabledAt === null && (
-                        <button type="button" onClick={() => invite.mutate(user.id)}>
+                        <button type="button" disabled={invite.isPending} onClick={() => invite.mutate(user)}>
                           {names.loginLink}
                         </button>
                       )}

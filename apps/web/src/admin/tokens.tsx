@@ -83,16 +83,16 @@ function NewToken({ users, onClose }: { readonly users: readonly Person[]; reado
   const [userId, setUserId] = useState(users[0]?.id ?? "");
   const [label, setLabel] = useState("");
   const [mayDecide, setMayDecide] = useState(false);
-  const [made, setMade] = useState<string>();
+  const [made, setMade] = useState<{ readonly token: string | null }>();
   const make = useAct(
     "tokens",
     () => ask(api.tokens.$post({ header: {}, json: { userId, label, mayDecide } })),
-    ({ token }) => setMade(token ?? undefined),
+    setMade,
   );
   return (
     <Dialog title={names.newToken} onClose={onClose}>
       {made !== undefined ? (
-        <ToldOnce lead={names.shownOnce} value={made} onClose={onClose} />
+        <ToldOnce lead={names.shownOnce} value={made.token} lost={names.tokenLost} onClose={onClose} />
       ) : (
         <Form
           submit={words.admin.save}

@@ -86,7 +86,7 @@ function NewWebhook({ onClose }: { readonly onClose: () => void }) {
   return (
     <Dialog title={names.new} onClose={onClose}>
       {secret !== undefined ? (
-        <ToldOnce lead={names.secretOnce} value={secret} onClose={onClose} />
+        <ToldOnce lead={names.secretOnce} value={secret} lost={names.secretLost} onClose={onClose} />
       ) : (
         <Form
           submit={words.admin.save}

@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { api, ask } from "../api.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { ExactLine } from "../parts/exact-text.tsx";
@@ -22,14 +22,13 @@ export function HandOverDialog({ approvalId, onClose }: Props) {
   const people = usePeople();
   const [to, setTo] = useState("");
   const [ms, setMs] = useState<keyof typeof names.spans>("86400000");
+  // From when it was chosen: sent again after a lost answer it is the same.
+  const until = useMemo(() => momentIn(Number(ms)), [ms]);
   const [given, setGiven] = useState<string>();
   const isAll = approvalId === undefined;
   const hand = useAct(
     isAll ? "delegations" : "tasks",
-    () => {
-      const until = momentIn(Number(ms));
-      return ask(api.delegations.$post({ json: { to, until, ...(isAll ? {} : { approvalId }) } }));
-    },
+    () => ask(api.delegations.$post({ json: { to, until, ...(isAll ? {} : { approvalId }) } })),
     (delegation) => setGiven(delegation.to.name),
   );
   const others = people.data?.filter(({ id }) => id !== me.data?.id) ?? [];

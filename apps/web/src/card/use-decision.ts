@@ -1,7 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { api, type Approval, ask, NoAnswer, Refused } from "../api.ts";
 import { readTaskAnew } from "../queries.ts";
-import { useOnceKey } from "../parts/use-once-key.ts";
 
 /** What a person says of an approval. */
 export interface Said {
@@ -24,15 +23,13 @@ export interface Said {
  */
 export function useDecision(approval: Approval) {
   const client = useQueryClient();
-  const once = useOnceKey();
 
   return useMutation({
     mutationFn: async (said: Said) => {
-      const key = once.keyOf([approval.version, said]);
       return await ask(
         api.approvals[":id"].decision.$post({
           param: { id: approval.id },
-          header: { "if-match": `"${approval.version}"`, "idempotency-key": key },
+          header: { "if-match": `"${approval.version}"` },
           json: { ...withoutEmpty(said), argsDigest: approval.argsDigest },
         }),
       );

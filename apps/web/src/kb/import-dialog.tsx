@@ -4,7 +4,6 @@ import { Dialog } from "../parts/dialog.tsx";
 import { ExactLine } from "../parts/exact-text.tsx";
 import { Form, TextField } from "../parts/fields.tsx";
 import { useAct } from "../parts/use-act.ts";
-import { useOnceKey } from "../parts/use-once-key.ts";
 import { words } from "../words.ts";
 
 const names = words.kb;
@@ -13,11 +12,10 @@ const names = words.kb;
 export function ImportDialog({ dir: given, onClose }: { readonly dir: string; readonly onClose: () => void }) {
   const [dir, setDir] = useState(given);
   const [files, setFiles] = useState<readonly File[]>([]);
-  const once = useOnceKey();
   const bring = useAct("pages", async () => {
     const read = files.map(async (file) => ({ path: file.webkitRelativePath || file.name, text: await file.text() }));
     const json = { dir: dir.trim(), files: await Promise.all(read) };
-    return await ask(api.import.$post({ header: { "idempotency-key": once.keyOf(json) }, json }));
+    return await ask(api.import.$post({ header: {}, json }));
   });
   return (
     <Dialog title={names.importTitle} onClose={onClose}>

@@ -4,7 +4,6 @@ import { api, ask } from "../api.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Form, TextField } from "../parts/fields.tsx";
 import { useAct } from "../parts/use-act.ts";
-import { useOnceKey } from "../parts/use-once-key.ts";
 import { words } from "../words.ts";
 
 const names = words.kb;
@@ -14,12 +13,11 @@ export function NewPage({ dir: given, onClose }: { readonly dir: string; readonl
   const [, goTo] = useLocation();
   const [title, setTitle] = useState("");
   const [dir, setDir] = useState(given);
-  const once = useOnceKey();
   const make = useAct(
     "pages",
     () => {
       const json = { title: title.trim(), dir: dir.trim() };
-      return ask(api.pages.$post({ header: { "idempotency-key": once.keyOf(json) }, json }));
+      return ask(api.pages.$post({ header: {}, json }));
     },
     ({ pageId }) => goTo(`/kb/pages/${pageId}/edit`),
   );

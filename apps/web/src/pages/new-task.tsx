@@ -3,18 +3,12 @@ import { api, ask } from "../api.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Form, TextField } from "../parts/fields.tsx";
 import { useAct } from "../parts/use-act.ts";
-import { useOnceKey } from "../parts/use-once-key.ts";
 import { words } from "../words.ts";
 
 /** Puts a task of one's own into the queue. Sending it twice puts it there once. */
 export function NewTask({ onClose }: { readonly onClose: () => void }) {
   const [title, setTitle] = useState("");
-  const once = useOnceKey();
-  const make = useAct(
-    "tasks",
-    () => ask(api.tasks.$post({ header: { "idempotency-key": once.keyOf(title) }, json: { title: title.trim() } })),
-    onClose,
-  );
+  const make = useAct("tasks", () => ask(api.tasks.$post({ header: {}, json: { title: title.trim() } })), onClose);
   return (
     <Dialog title={words.tasks.newTitle} onClose={onClose}>
       <Form

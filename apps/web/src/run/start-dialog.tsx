@@ -5,7 +5,6 @@ import { api, ask } from "../api.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { ChoiceField } from "../parts/fields.tsx";
 import { visibleText } from "../parts/visible.ts";
-import { useOnceKey } from "../parts/use-once-key.ts";
 import { Failure, Refusal, Waiting } from "../parts/states.tsx";
 import { useDefinitions, useMe } from "../queries.ts";
 import { words } from "../words.ts";
@@ -18,13 +17,12 @@ export function StartDialog({ onClose }: { readonly onClose: () => void }) {
   const [input, setInput] = useState("");
   const [level, setLevel] = useState<keyof typeof words.admin.rules.dials>("");
   const me = useMe();
-  const once = useOnceKey();
   const names = definitions.data?.definitions.map((one) => one.name);
   const chosen = definition || names?.[0] || "";
   const start = useMutation({
     mutationFn: () => {
       const json = { definition: chosen, input, ...(level === "" ? {} : { dial: { level } }) };
-      return ask(api.runs.$post({ header: { "idempotency-key": once.keyOf(json) }, json }));
+      return ask(api.runs.$post({ header: {}, json }));
     },
     onSuccess: (run) => goTo(`/runs/${run.id}`),
   });

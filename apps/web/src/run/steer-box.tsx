@@ -3,7 +3,6 @@ import { type KeyboardEvent, useState } from "react";
 import { api, ask, type RunTree } from "../api.ts";
 import { ExactLine } from "../parts/exact-text.tsx";
 import { isBlank } from "../parts/visible.ts";
-import { useOnceKey } from "../parts/use-once-key.ts";
 import { useMe } from "../queries.ts";
 import { Refusal } from "../parts/states.tsx";
 import { words } from "../words.ts";
@@ -24,20 +23,18 @@ function BoxOf({ run }: Props) {
   const me = useMe();
   const client = useQueryClient();
   const [message, setMessage] = useState("");
-  const once = useOnceKey();
   const steer = useMutation({
     mutationFn: (sent: string) =>
       ask(
         api.runs[":id"].steer.$post({
           param: { id: run.id },
-          header: { "idempotency-key": once.keyOf(sent) },
+          header: {},
           json: { message: sent },
         }),
       ),
     onSuccess: (_, sent) => {
       // What was typed meanwhile is the next message.
       setMessage((now) => (now.startsWith(sent) ? now.slice(sent.length).trimStart() : now));
-      once.spend();
     },
     onSettled: () => void client.invalidateQueries({ queryKey: ["runs", run.id] }),
   });
