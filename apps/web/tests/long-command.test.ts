@@ -1,3 +1,4 @@
+import { givenMail } from "@countersign/server/testing/asking.ts";
 import { givenRun } from "@countersign/engine/testing/fixtures.ts";
 import { defineTool } from "@countersign/engine/tool.ts";
 import { expect, test } from "vitest";
@@ -32,7 +33,7 @@ test("UI16: a long command is wrapped and whole, what hides in it is written out
     model: "scripted",
     toolset: ["box.run", "mail.send"],
   })}::text::json where definition_id = ${world.definitionId}`;
-  stage.startWorker([exec], ({ results }) =>
+  const worker = stage.startWorker([exec], ({ results }) =>
     results.length === 0 ? { use: [{ tool: "box.run", args: { command } }] } : { say: "done" },
   );
   const runId = await givenRun(sql, world);
@@ -60,5 +61,49 @@ test("UI16: a long command is wrapped and whole, what hides in it is written out
   await card.getByRole("button", { name: "Allow once" }).click();
   await page.getByText("completed", { exact: true }).waitFor();
   expect(ran).toEqual([command]);
+  await worker.stop();
   await page.context().close();
 });
+
+test("UI16: what is one word of any length is wrapped and whole, wherever it stands, and no page is wider for it", async () => {
+  const long = `https://example.com/?q=${"a".repeat(400)}&END`;
+  const args = { to: ["ann@example.com"], subject: long, text: "t" };
+  const card = { tool: "mail.send", units: [long], details: [`to ${long}`] };
+  const asked = await givenMail(sql, world, { args, card });
+  await sql`update runs set title = ${long.slice(0, 200)} where id = ${asked.runId}`;
+  const [row] = await sql<{ task: string }[]>`select task_id as task from approvals where id = ${asked.approvalId}`;
+  for (const options of [phone, {}]) {
+    const page = await stage.signIn("admin", options);
+    const { pageId } = await page.evaluate(
+      async ([title, dir, text]) => {
+        const body = JSON.stringify({ title, dir, okf: `- ${text}` });
+        const headers = { "content-type": "application/json" };
+        const made = await fetch("/v1/pages", { method: "POST", headers, body });
+        return (await made.json()) as { pageId: string };
+      },
+      [`${"P".repeat(180)} ${Object.keys(options).length}`, "d".repeat(100), long] as const,
+    );
+    for (const path of ["/tasks", `/tasks/${row?.task}`, `/runs/${asked.runId}`, "/runs", `/kb/pages/${pageId}`]) {
+      await page.goto(`${stage.url}${path}`);
+      await page.getByRole("heading", { level: 1 }).waitFor({ state: "attached" });
+      await page.getByText("Loading…").first().waitFor({ state: "detached" });
+      const found = await page.evaluate(() => {
+        const edge = document.documentElement.clientWidth + 1;
+        const ends: number[] = [];
+        const walker = document.createTreeWalker(document.querySelector("main") as Element, NodeFilter.SHOW_TEXT);
+        for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+          const at = (node.textContent ?? "").indexOf("&END");
+          // One line that says in short what stands below whole.
+          if (at < 0 || node.parentElement?.closest(".call-args") !== null) continue;
+          const range = document.createRange();
+          range.setStart(node, at);
+          range.setEnd(node, at + 4);
+          ends.push(range.getBoundingClientRect().right);
+        }
+        return { isWide: document.documentElement.scrollWidth > edge, beyond: ends.filter((end) => end > edge).length };
+      });
+      expect({ path, ...found }).toEqual({ path, isWide: false, beyond: 0 });
+    }
+    await page.context().close();
+  }
+}, 60_000);
