@@ -165,3 +165,31 @@ test("Markdown files are imported, each with what came of it, and all pages are 
   expect(files.find((file) => file.path === "from-elsewhere/brought.md")?.text).toBe("# Brought\n\n- along\n");
   await page.context().close();
 });
+
+test("files are imported to the letter or not at all, however many they are, and an export that fails says so", async () => {
+  const page = await stage.signIn("operator");
+  await page.goto(`${stage.url}/kb`);
+  await page.getByRole("button", { name: "Import…" }).click();
+  const dialog = page.getByRole("dialog");
+  const fileOf = (name: string, buffer: Buffer) => ({ name, mimeType: "text/markdown", buffer });
+  const notes = Array.from({ length: 12 }, (_, n) =>
+    fileOf(`note-${n}.md`, Buffer.from(`# Brought note ${n}\n\n${`- a line of note ${n}\n`.repeat(6_000)}`)),
+  );
+  const latin = fileOf("latin.md", Buffer.from([...Buffer.from("# Latin\n\n- Gr"), 0xfc, 0xdf, 0x65, 0x0a]));
+  await dialog.locator("input[type=file]").setInputFiles([...notes, latin]);
+  await dialog.getByRole("button", { name: "Import", exact: true }).click();
+  await dialog.getByText("note-11.md: imported").waitFor({ timeout: 60_000 });
+  expect(await dialog.getByText(/note-\d+\.md: imported/).count()).toBe(12);
+  await dialog.getByText("latin.md: refused").waitFor();
+  await dialog.getByText(/It is not in UTF-8/).waitFor();
+  await expectAccessible(page);
+  await keepPicture(page, "kb-imported-in-parts");
+  expect(await stage.sql`select from pages where title = 'Latin'`).toHaveLength(0);
+  await dialog.getByRole("button", { name: "Close" }).click();
+
+  await page.route("**/v1/export**", (route) => route.abort());
+  await page.getByRole("button", { name: "Export" }).click();
+  await page.getByRole("alert").getByText("The server does not answer.").waitFor();
+  expect(await page.getByRole("button", { name: "Export" }).isEnabled()).toBe(true);
+  await page.context().close();
+}, 120_000);

@@ -1,7 +1,8 @@
+import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import { ExactLine } from "../parts/exact-text.tsx";
-import { Empty, Failure, Waiting } from "../parts/states.tsx";
+import { Empty, Failure, Refusal, Waiting } from "../parts/states.tsx";
 import { useMe } from "../queries.ts";
 import { words } from "../words.ts";
 import { Hits } from "./hits.tsx";
@@ -17,9 +18,9 @@ export function Browse() {
   const [search, setSearch] = useSearchParams();
   const dir = search.get("dir") ?? "";
   const q = search.get("q") ?? "";
-  const [typed, setTyped] = useState(q);
   const [open, setOpen] = useState<"new" | "import">();
   const me = useMe();
+  const exporting = useMutation({ mutationFn: () => exportAll(dir) });
   const mayWrite = me.data !== undefined && me.data.role !== "viewer";
 
   return (
@@ -36,42 +37,41 @@ export function Browse() {
             </button>
           </>
         )}
-        <button type="button" onClick={() => void exportAll(dir)}>
+        <button type="button" disabled={exporting.isPending} onClick={() => exporting.mutate()}>
           {names.export}
         </button>
       </div>
-      <form
-        role="search"
-        className="kb-search"
-        onSubmit={(event) => {
-          event.preventDefault();
-          setSearch(typed.trim() === "" ? {} : { q: typed.trim() });
-        }}
-      >
-        <input
-          type="search"
-          aria-label={names.search}
-          placeholder={names.search}
-          maxLength={1_000}
-          value={typed}
-          onChange={(event) => setTyped(event.target.value)}
-        />
-        <button type="submit">{names.find}</button>
-      </form>
-      {q === "" ? (
-        <Level dir={dir} />
-      ) : (
-        <Hits
-          q={q}
-          onClear={() => {
-            setTyped("");
-            setSearch({});
-          }}
-        />
-      )}
+      <Refusal error={exporting.error} />
+      <SearchBox key={q} q={q} onSearch={(asked) => setSearch(asked === "" ? {} : { q: asked })} />
+      {q === "" ? <Level dir={dir} /> : <Hits q={q} onClear={() => setSearch({})} />}
       {open === "new" && <NewPage dir={dir} onClose={() => setOpen(undefined)} />}
       {open === "import" && <ImportDialog dir={dir} onClose={() => setOpen(undefined)} />}
     </>
+  );
+}
+
+/** Says what is searched for as long as nothing else is typed. */
+function SearchBox({ q, onSearch }: { readonly q: string; readonly onSearch: (asked: string) => void }) {
+  const [typed, setTyped] = useState(q);
+  return (
+    <form
+      role="search"
+      className="kb-search"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSearch(typed.trim());
+      }}
+    >
+      <input
+        type="search"
+        aria-label={names.search}
+        placeholder={names.search}
+        maxLength={1_000}
+        value={typed}
+        onChange={(event) => setTyped(event.target.value)}
+      />
+      <button type="submit">{names.find}</button>
+    </form>
   );
 }
 

@@ -1,10 +1,10 @@
 import { useState } from "react";
-import { api, ask } from "../api.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { ExactLine } from "../parts/exact-text.tsx";
 import { Form, TextField } from "../parts/fields.tsx";
 import { useAct } from "../parts/use-act.ts";
 import { words } from "../words.ts";
+import { bringFiles } from "./bring-files.ts";
 
 const names = words.kb;
 
@@ -12,18 +12,14 @@ const names = words.kb;
 export function ImportDialog({ dir: given, onClose }: { readonly dir: string; readonly onClose: () => void }) {
   const [dir, setDir] = useState(given);
   const [files, setFiles] = useState<readonly File[]>([]);
-  const bring = useAct("pages", async () => {
-    const read = files.map(async (file) => ({ path: file.webkitRelativePath || file.name, text: await file.text() }));
-    const json = { dir: dir.trim(), files: await Promise.all(read) };
-    return await ask(api.import.$post({ header: {}, json }));
-  });
+  const bring = useAct("pages", () => bringFiles(dir.trim(), files));
   return (
     <Dialog title={names.importTitle} onClose={onClose}>
       {bring.data !== undefined ? (
         <>
           <div role="status">
             <ul className="lines">
-              {bring.data.files.map(({ path, outcome, notes }) => (
+              {bring.data.map(({ path, outcome, notes }) => (
                 <li key={path}>
                   <ExactLine text={names.imported(path, outcome)} />{" "}
                   <span className="fine">

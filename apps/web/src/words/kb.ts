@@ -23,6 +23,7 @@ export const kbWords = {
   importLead: "Each file becomes a page; one that was imported before is merged into its page.",
   files: "Files (.md)",
   importDo: "Import",
+  notUtf8: "It is not in UTF-8, so its letters would be others. Save it as UTF-8, and import it again.",
   imported: (path: string, outcome: string) => `${path}: ${outcome}`,
   export: "Export",
   all: "All pages",
