@@ -117,6 +117,33 @@ test("an agent gets a new version after a look at what would change, and its his
   await page.context().close();
 });
 
+test("the difference beside a definition, a verdict and a trial are of the text beside them", async () => {
+  const page = await stage.signIn("admin");
+  await open(page, "definitions");
+  await page.getByRole("button", { name: "Edit…" }).first().click();
+  const dialog = page.getByRole("dialog");
+  const box = dialog.getByLabel("Definition, as JSON");
+  const spec = JSON.parse(await box.inputValue()) as object;
+  await box.fill(JSON.stringify({ ...spec, description: "harmless" }));
+  await dialog.getByRole("button", { name: "Show what would change" }).click();
+  await dialog.getByText(/^description: .*harmless/).waitFor();
+  await box.fill(JSON.stringify({ ...spec, approvalPolicy: "none" }));
+  await dialog.getByText(/^description: .*harmless/).waitFor({ state: "detached" });
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+
+  await open(page, "rules");
+  await page.getByLabel("Tool", { exact: true }).fill("mail.send");
+  await page.getByRole("button", { name: "Explain", exact: true }).click();
+  await page.getByText("Verdict:").waitFor();
+  await page.getByLabel("Arguments, as JSON").fill('{"to":"ann"}');
+  await page.getByText("Verdict:").waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Try", exact: true }).click();
+  await page.getByText(/Of \d+ calls/).waitFor();
+  await page.getByLabel("Rules, as JSON").fill('{"rules":[]}');
+  await page.getByText(/Of \d+ calls/).waitFor({ state: "detached" });
+  await page.context().close();
+});
+
 test("a tool is set off and back, a rule is written, explained, tried on past calls and revoked", async () => {
   await givenCard(sql, world);
   const page = await stage.signIn("admin");

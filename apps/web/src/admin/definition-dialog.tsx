@@ -54,7 +54,12 @@ export function DefinitionDialog({
         <TextField
           label={names.spec}
           value={text}
-          onChange={setText}
+          onChange={(next) => {
+            setText(next);
+            // What was shown was of another text.
+            look.reset();
+            save.reset();
+          }}
           rows={18}
           isCode
           hint={spec === undefined ? words.card.notJson : undefined}

@@ -13,6 +13,11 @@ export function Explain({ scope }: { readonly scope: ToolScope }) {
   const [tool, setTool] = useState("");
   const [args, setArgs] = useState("{}");
   const explain = useMutation({ mutationFn: () => ask(api.explain.$post({ json: { ...scope, tool, args } })) });
+  // What was said was of another call.
+  const anew = (set: (text: string) => void) => (text: string) => {
+    set(text);
+    explain.reset();
+  };
   return (
     <section className="admin-part">
       <h2>{names.explain}</h2>
@@ -23,8 +28,8 @@ export function Explain({ scope }: { readonly scope: ToolScope }) {
         error={explain.error}
         onSubmit={() => explain.mutate()}
       >
-        <TextField label={names.tool} value={tool} onChange={setTool} isCode isRequired />
-        <TextField label={names.args} value={args} onChange={setArgs} rows={3} isCode />
+        <TextField label={names.tool} value={tool} onChange={anew(setTool)} isCode isRequired />
+        <TextField label={names.args} value={args} onChange={anew(setArgs)} rows={3} isCode />
       </Form>
       {explain.data !== undefined && (
         <div role="status">

@@ -32,7 +32,10 @@ export function Simulate({ scope }: { readonly scope: ToolScope }) {
         <TextField
           label={names.document}
           value={text}
-          onChange={setText}
+          onChange={(next) => {
+            setText(next);
+            simulate.reset();
+          }}
           rows={6}
           isCode
           hint={document === undefined ? words.card.notJson : undefined}
