@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { expectAccessible, givenStage, keepPicture, phone } from "./stage.ts";
+import { expectAccessible, givenStage, keepPicture, phone, soon } from "./stage.ts";
 
 const stage = await givenStage();
 
@@ -87,6 +87,44 @@ test("a page that fails says so in its place: what is around it stays, and it ca
   await page.unroute(runs);
   await page.getByRole("button", { name: "Try again" }).click();
   await page.getByText("Nothing has run yet.").waitFor();
+  await page.context().close();
+});
+
+test("what cannot be read is not shown as none, wherever it is listed, and an address that nothing knows says so", async () => {
+  const page = await stage.signIn("admin");
+  const body = { code: "internal", title: "x", detail: "It failed here.", status: 500, requestId: "r-18" };
+  await page.route(/\/v1\/(?:tokens|delegations)\?/, (route) =>
+    route.fulfill({ status: 500, contentType: "application/problem+json", body: JSON.stringify(body) }),
+  );
+  for (const [path, times] of [
+    ["/admin/people", 1],
+    ["/admin/account", 2],
+  ] as const) {
+    await page.goto(`${stage.url}${path}`);
+    await soon(() => page.getByRole("alert").getByText("It failed here.").count()).toBe(times);
+    expect(await page.getByText("Nobody decides on another's say.").count()).toBe(0);
+  }
+  await page.goto(`${stage.url}/kb/no/such/page`);
+  await page.getByRole("heading", { name: "There is no such page." }).waitFor();
+  await page.context().close();
+});
+
+test("after Back a field says what is shown", async () => {
+  const page = await stage.signIn("admin");
+  for (const [path, of, field] of [
+    ["/kb", "q", page.getByRole("searchbox")],
+    ["/admin/audit", "action", page.getByLabel("Action")],
+  ] as const) {
+    await page.goto(`${stage.url}${path}`);
+    for (const text of ["apples", "pears"]) {
+      await field.fill(text);
+      await field.press("Enter");
+      await page.waitForURL(`**${of}=${text}`);
+    }
+    await page.goBack();
+    await page.waitForURL(`**${of}=apples`);
+    await soon(() => field.inputValue()).toBe("apples");
+  }
   await page.context().close();
 });
 

@@ -16,7 +16,6 @@ const names = words.admin.audit;
 export function Audit() {
   const [search, setSearch] = useSearchParams();
   const asked = search.get("action") ?? "";
-  const [action, setAction] = useState(asked);
   const query = useInfiniteQuery({
     queryKey: ["audit", "rows", asked],
     // What is typed stays, and the focus in it, while another list is on its way.
@@ -48,16 +47,7 @@ export function Audit() {
             <AuditCheck />
             <section className="admin-part">
               <h2>{names.rows}</h2>
-              <form
-                className="inline-fields"
-                onSubmit={(event) => {
-                  event.preventDefault();
-                  setSearch(action.trim() === "" ? {} : { action: action.trim() });
-                }}
-              >
-                <TextField label={names.action} value={action} onChange={setAction} isCode />
-                <button type="submit">{names.filter}</button>
-              </form>
+              <Filter key={asked} asked={asked} onAsk={(action) => setSearch(action === "" ? {} : { action })} />
               {rows.length === 0 && <Empty title={asked === "" ? words.admin.none : names.filteredEmpty} />}
               <table className="table rows-of-words">
                 <tbody>
@@ -97,5 +87,22 @@ export function Audit() {
         );
       }}
     </Section>
+  );
+}
+
+/** Says what is asked for as long as nothing else is typed. */
+function Filter({ asked, onAsk }: { readonly asked: string; readonly onAsk: (action: string) => void }) {
+  const [action, setAction] = useState(asked);
+  return (
+    <form
+      className="inline-fields"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onAsk(action.trim());
+      }}
+    >
+      <TextField label={names.action} value={action} onChange={setAction} isCode />
+      <button type="submit">{names.filter}</button>
+    </form>
   );
 }

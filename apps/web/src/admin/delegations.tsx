@@ -3,6 +3,7 @@ import { useState } from "react";
 import { api, ask } from "../api.ts";
 import { HandOverDialog } from "../card/hand-over-dialog.tsx";
 import { ExactLine } from "../parts/exact-text.tsx";
+import { Found } from "../parts/found.tsx";
 import { Time, useNow } from "../parts/time.tsx";
 import { useAct } from "../parts/use-act.ts";
 import { RowActs } from "../parts/row-acts.tsx";
@@ -24,14 +25,15 @@ export function Delegations({
 }) {
   const [isHanding, setHanding] = useState(false);
   const now = useNow(60_000);
-  const { data } = useQuery({
+  const query = useQuery({
     queryKey: ["delegations"],
     queryFn: () => readAll((query) => ask(api.delegations.$get({ query }))),
   });
   const revoke = useAct("delegations", (id: string) => ask(api.delegations[":id"].$delete({ param: { id } })));
-  const standing = data
-    ?.flatMap((page) => page.delegations)
-    .filter(({ revokedAt, expiresAt }) => revokedAt === null && new Date(expiresAt).getTime() > now);
+  const standing = (pages: NonNullable<typeof query.data>) =>
+    pages
+      .flatMap((page) => page.delegations)
+      .filter(({ revokedAt, expiresAt }) => revokedAt === null && new Date(expiresAt).getTime() > now);
   return (
     <section className="admin-part">
       <div className="page-head">
@@ -43,29 +45,36 @@ export function Delegations({
         )}
       </div>
       <Refusal error={revoke.error} />
-      {standing?.length === 0 && <p className="fine">{names.noDelegations}</p>}
-      <table className="table">
-        <tbody>
-          {standing?.map(({ id, from, to, approvalId, expiresAt }) => (
-            <tr key={id}>
-              <td>
-                <ExactLine text={names.says(from.name, to.name)} />
-              </td>
-              <td className="fine">{approvalId === null ? names.all : names.one}</td>
-              <td className="fine">
-                {names.until} <Time at={expiresAt} />
-              </td>
-              <RowActs>
-                {(isAdmin || from.id === userId || to.id === userId) && (
-                  <button type="button" disabled={revoke.isPending} onClick={() => revoke.mutate(id)}>
-                    {names.takeBack}
-                  </button>
-                )}
-              </RowActs>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Found query={query}>
+        {(pages) =>
+          standing(pages).length === 0 ? (
+            <p className="fine">{names.noDelegations}</p>
+          ) : (
+            <table className="table">
+              <tbody>
+                {standing(pages).map(({ id, from, to, approvalId, expiresAt }) => (
+                  <tr key={id}>
+                    <td>
+                      <ExactLine text={names.says(from.name, to.name)} />
+                    </td>
+                    <td className="fine">{approvalId === null ? names.all : names.one}</td>
+                    <td className="fine">
+                      {names.until} <Time at={expiresAt} />
+                    </td>
+                    <RowActs>
+                      {(isAdmin || from.id === userId || to.id === userId) && (
+                        <button type="button" disabled={revoke.isPending} onClick={() => revoke.mutate(id)}>
+                          {names.takeBack}
+                        </button>
+                      )}
+                    </RowActs>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          )
+        }
+      </Found>
       {isHanding && <HandOverDialog onClose={() => setHanding(false)} />}
     </section>
   );

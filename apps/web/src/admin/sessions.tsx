@@ -2,7 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { api, ask } from "../api.ts";
 import { ExactLine } from "../parts/exact-text.tsx";
 import { readAll } from "../queries.ts";
-import { Failure, Refusal, Waiting } from "../parts/states.tsx";
+import { Refusal } from "../parts/states.tsx";
+import { Found } from "../parts/found.tsx";
 import { Time } from "../parts/time.tsx";
 import { useAct } from "../parts/use-act.ts";
 import { RowActs } from "../parts/row-acts.tsx";
@@ -13,14 +14,14 @@ const names = words.admin.account;
 
 /** What signs in as this person: each can be ended, and all others at once. */
 export function Sessions({ userId, tokenId }: { readonly userId: string; readonly tokenId: string }) {
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ["tokens", userId],
     queryFn: () => readAll((asked) => ask(api.tokens.$get({ query: { user: userId, standing: "live", ...asked } }))),
   });
   const end = useAct("tokens", async (ids: readonly string[]) => {
     for (const id of ids) await ask(api.tokens[":id"].$delete({ param: { id } }));
   });
-  const tokens = data?.flatMap((page) => page.tokens) ?? [];
+  const tokens = query.data?.flatMap((page) => page.tokens) ?? [];
   const others = tokens.filter((token) => token.kind === "session" && token.id !== tokenId).map((token) => token.id);
   return (
     <section className="admin-part">
@@ -33,51 +34,47 @@ export function Sessions({ userId, tokenId }: { readonly userId: string; readonl
         )}
       </div>
       <Refusal error={end.error} />
-      {data === undefined ? (
-        error === null ? (
-          <Waiting />
-        ) : (
-          <Failure error={error} onRetry={() => void refetch()} />
-        )
-      ) : (
-        <table className="table">
-          <tbody>
-            {tokens.map((token) => (
-              <tr key={token.id}>
-                <td>
-                  <ExactLine text={token.label} />{" "}
-                  {token.id === tokenId && <span className="standing running">{names.thisOne}</span>}
-                </td>
-                <td className="fine">
-                  {token.lastUsedAt === null ? (
-                    words.admin.people.never
-                  ) : (
-                    <>
-                      {words.admin.people.used} <Time at={token.lastUsedAt} />
-                    </>
-                  )}
-                </td>
-                <RowActs>
-                  {token.id !== tokenId && (
-                    <button
-                      type="button"
-                      className="danger"
-                      disabled={end.isPending}
-                      onClick={() => end.mutate([token.id])}
-                    >
-                      {names.end}
-                      <span className="unseen">
-                        {" "}
-                        <ExactLine text={token.label} />
-                      </span>
-                    </button>
-                  )}
-                </RowActs>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
+      <Found query={query}>
+        {() => (
+          <table className="table">
+            <tbody>
+              {tokens.map((token) => (
+                <tr key={token.id}>
+                  <td>
+                    <ExactLine text={token.label} />{" "}
+                    {token.id === tokenId && <span className="standing running">{names.thisOne}</span>}
+                  </td>
+                  <td className="fine">
+                    {token.lastUsedAt === null ? (
+                      words.admin.people.never
+                    ) : (
+                      <>
+                        {words.admin.people.used} <Time at={token.lastUsedAt} />
+                      </>
+                    )}
+                  </td>
+                  <RowActs>
+                    {token.id !== tokenId && (
+                      <button
+                        type="button"
+                        className="danger"
+                        disabled={end.isPending}
+                        onClick={() => end.mutate([token.id])}
+                      >
+                        {names.end}
+                        <span className="unseen">
+                          {" "}
+                          <ExactLine text={token.label} />
+                        </span>
+                      </button>
+                    )}
+                  </RowActs>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </Found>
     </section>
   );
 }

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { api, ask } from "../api.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { ExactLine } from "../parts/exact-text.tsx";
+import { Found } from "../parts/found.tsx";
 import { Time } from "../parts/time.tsx";
 import { Refusal } from "../parts/states.tsx";
 import { readAll } from "../queries.ts";
@@ -28,7 +29,6 @@ export function Tokens({ users }: { readonly users: readonly Person[] }) {
   });
   const [isMaking, setMaking] = useState(false);
   const revoke = useAct("tokens", (id: string) => ask(api.tokens[":id"].$delete({ param: { id } })));
-  const tokens = query.data?.flatMap((page) => page.tokens).filter(({ revokedAt }) => revokedAt === null) ?? [];
   return (
     <section className="admin-part">
       <div className="page-head">
@@ -40,40 +40,47 @@ export function Tokens({ users }: { readonly users: readonly Person[] }) {
         )}
       </div>
       <Refusal error={revoke.error} />
-      <table className="table">
-        <tbody>
-          {tokens.map((token) => (
-            <tr key={token.id}>
-              <td>
-                <ExactLine text={token.label} />{" "}
-                {token.kind === "session" && <span className="fine">{names.session}</span>}
-              </td>
-              <td>
-                <ExactLine text={token.user.name} />
-              </td>
-              <td className="fine">{token.mayDecide && names.mayDecide}</td>
-              <td className="fine">
-                {token.lastUsedAt === null ? (
-                  names.never
-                ) : (
-                  <>
-                    {names.used} <Time at={token.lastUsedAt} />
-                  </>
-                )}
-              </td>
-              <RowActs>
-                <button type="button" className="danger" onClick={() => revoke.mutate(token.id)}>
-                  {names.revoke}
-                  <span className="unseen">
-                    {" "}
-                    <ExactLine text={token.label} />
-                  </span>
-                </button>
-              </RowActs>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Found query={query}>
+        {(pages) => (
+          <table className="table">
+            <tbody>
+              {pages
+                .flatMap((page) => page.tokens)
+                .filter(({ revokedAt }) => revokedAt === null)
+                .map((token) => (
+                  <tr key={token.id}>
+                    <td>
+                      <ExactLine text={token.label} />{" "}
+                      {token.kind === "session" && <span className="fine">{names.session}</span>}
+                    </td>
+                    <td>
+                      <ExactLine text={token.user.name} />
+                    </td>
+                    <td className="fine">{token.mayDecide && names.mayDecide}</td>
+                    <td className="fine">
+                      {token.lastUsedAt === null ? (
+                        names.never
+                      ) : (
+                        <>
+                          {names.used} <Time at={token.lastUsedAt} />
+                        </>
+                      )}
+                    </td>
+                    <RowActs>
+                      <button type="button" className="danger" onClick={() => revoke.mutate(token.id)}>
+                        {names.revoke}
+                        <span className="unseen">
+                          {" "}
+                          <ExactLine text={token.label} />
+                        </span>
+                      </button>
+                    </RowActs>
+                  </tr>
+                ))}
+            </tbody>
+          </table>
+        )}
+      </Found>
       {isMaking && <NewToken users={users} onClose={() => setMaking(false)} />}
     </section>
   );

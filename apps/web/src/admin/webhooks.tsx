@@ -4,6 +4,7 @@ import { api, ask } from "../api.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { ExactLine } from "../parts/exact-text.tsx";
 import { Empty, Refusal } from "../parts/states.tsx";
+import { Found } from "../parts/found.tsx";
 import { Time } from "../parts/time.tsx";
 import { readAll } from "../queries.ts";
 import { words } from "../words.ts";
@@ -110,30 +111,36 @@ function Deliveries({ id, onClose }: { readonly id: string; readonly onClose: ()
   const again = useAct("webhooks", (delivery: string) =>
     ask(api.webhooks.deliveries[":id"].redeliver.$post({ param: { id: delivery }, header: {} })),
   );
-  const deliveries = query.data?.deliveries;
   return (
     <Dialog title={names.deliveries} onClose={onClose}>
-      {deliveries?.length === 0 && <Empty title={words.admin.none} />}
-      <table className="table">
-        <tbody>
-          {deliveries?.map((delivery) => (
-            <tr key={delivery.id}>
-              <td>
-                <code>{delivery.event}</code>
-              </td>
-              <td>{delivery.status}</td>
-              <td>
-                <Time at={delivery.createdAt} />
-              </td>
-              <td>
-                <button type="button" disabled={again.isPending} onClick={() => again.mutate(delivery.id)}>
-                  {names.again}
-                </button>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Found query={query}>
+        {({ deliveries }) =>
+          deliveries.length === 0 ? (
+            <Empty title={words.admin.none} />
+          ) : (
+            <table className="table">
+              <tbody>
+                {deliveries.map((delivery) => (
+                  <tr key={delivery.id}>
+                    <td>
+                      <code>{delivery.event}</code>
+                    </td>
+                    <td>{delivery.status}</td>
+                    <td>
+                      <Time at={delivery.createdAt} />
+                    </td>
+                    <td>
+                      <button type="button" disabled={again.isPending} onClick={() => again.mutate(delivery.id)}>
+                        {names.again}
+                      </button>
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          )
+        }
+      </Found>
       <Refusal error={again.error} />
       <div className="buttons">
         <button type="button" onClick={onClose}>
