@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
@@ -137,6 +138,17 @@ describe("the first minute", { timeout: 120_000 }, () => {
     const { dev: again } = await start("Start after a kill");
     expect(await json<unknown[]>("runs", "ls")).toHaveLength(3);
     expect(await again.interrupt()).toBe(0);
+    expect(processesOf(dataDir)).toEqual([]);
+  });
+
+  test("whose output nobody reads any more stops in order, and leaves no process", async () => {
+    const { dev: unread } = await start("Start to be left");
+    unread.process.stdout?.destroy();
+    const ended = once(unread.process, "exit");
+    // Something to say.
+    const worker = processesOf(dataDir).find(({ command }) => command.endsWith("apps/worker/src/main.ts"));
+    process.kill(worker?.pid ?? 0, "SIGKILL");
+    expect((await ended)[0]).toBe(0);
     expect(processesOf(dataDir)).toEqual([]);
   });
 });

@@ -13,7 +13,7 @@ const graceMs = 20_000;
 const samePressMs = 500;
 
 /**
- * Runs everything until Ctrl-C, SIGTERM or SIGHUP, then stops it in order: worker, server, mail, PostgreSQL. A second
+ * Runs everything until Ctrl-C, SIGTERM, SIGHUP or nobody reads what it says, then stops it in order: worker, server, mail, PostgreSQL. A second
  * Ctrl-C ends the programs by force; PostgreSQL still stops in good order. Throws CliError where something does not start.
  */
 export async function dev(cli: Cli): Promise<void> {
@@ -38,6 +38,8 @@ export async function dev(cli: Cli): Promise<void> {
   }
   const names = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
   for (const name of names) process.on(name, onSignal);
+  // As where its terminal is closed.
+  cli.terminal.gone.addEventListener("abort", onSignal);
 
   let failure: unknown;
   try {
