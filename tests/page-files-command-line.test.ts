@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
@@ -82,7 +82,7 @@ test("pages whose titles are too long for a file's name are exported all the sam
   const out = await newFolder();
   const exported = await cli("kb", "export", out);
   expect(exported).toMatchObject({ code: 0, error: "", out: expect.stringContaining("3 files are written") });
-  const names = await readdir(out);
+  const names = (await readdir(out)).filter((name) => name.endsWith(".md"));
   expect(names).toHaveLength(3);
   const texts = await Promise.all(names.map((name) => readFile(join(out, name), "utf8")));
   expect(["- long\n", "- long too\n", "- short\n"].every((own) => texts.some((text) => text.endsWith(own)))).toBe(true);
@@ -138,9 +138,70 @@ test("a repository's links and submodules are left out, and no page is written t
   expect(exported.out).toContain("1 file went as a commit");
   const after = git(bare, "ls-tree", "-r", "main");
   expect(after.split("\n").filter((line) => !before.includes(line))).toEqual([
+    expect.stringMatching(/^100644 .*\t\.countersign\.json$/),
     expect.stringMatching(/^100644 .*\tok\.md$/),
   ]);
   expect(before.split("\n").filter((line) => !after.includes(line))).toEqual([]);
+});
+
+/** What a page says without its frontmatter, as it is written out now. */
+async function outlineOf(path: string): Promise<string> {
+  const out = await newFolder();
+  await cli("kb", "export", out);
+  return (await readFile(join(out, path), "utf8")).replace(/^---\n[\s\S]*?\n---\n+/, "");
+}
+
+test(
+  "what is changed in an exported folder is compared with the export, though others came between",
+  limit,
+  async () => {
+    const pages = await importPages({ "a.md": "- one\n- two\n" });
+    const write = (okf: string, revision: number) =>
+      v1("PUT", `/pages/${pages["a.md"]}`, { okf }, { "if-match": `"${revision}"` });
+    await write("- one\n- two\n- the meeting is at noon\n", 1);
+    const out = await newFolder();
+    await cli("kb", "export", out);
+    const file = join(out, "a.md");
+    await write("- one\n- two\n- the meeting is at noon\n- added since\n", 2);
+    await cli("kb", "export", await newFolder());
+    await importPages({ "a.md": "- one\n- two!\n" });
+    await writeFile(file, (await readFile(file, "utf8")).replace("noon", "three"));
+    expect(await cli("kb", "import", out)).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/ 1 changed.*0 left out\.$/m),
+    });
+    expect(await outlineOf("a.md")).toBe("- one\n- two!\n- the meeting is at three\n- added since\n");
+    await writeFile(file, (await readFile(file, "utf8")).replace("- the meeting is at three\n", ""));
+    expect(await cli("kb", "import", out)).toMatchObject({ code: 0, out: expect.stringContaining(" 1 changed") });
+    expect(await outlineOf("a.md")).toBe("- one\n- two!\n- added since\n");
+  },
+);
+
+test("what is changed in a repository is compared with the last export to it, or import from it", limit, async () => {
+  const pages = await importPages({ "a.md": "- one\n- two\n" });
+  const okf = "- one\n- two\n- the meeting is at noon\n";
+  await v1("PUT", `/pages/${pages["a.md"]}`, { okf }, { "if-match": '"1"' });
+  const bare = await newRepository(await newFolder({ "a.md": "- one\n- two\n" }));
+  expect((await cli("kb", "export", bare, "--git")).out).toContain("1 file went as a commit");
+  const work = await newFolder();
+  for (const [from, to] of [
+    ["- the meeting is at noon\n", ""],
+    ["- two\n", "- two\n- three\n"],
+    ["- three\n", ""],
+  ] as const) {
+    git(work, "clone", "--quiet", bare, "clone");
+    const clone = join(work, "clone");
+    const text = (await readFile(join(clone, "a.md"), "utf8")).replace(from, to);
+    await writeFile(join(clone, "a.md"), text);
+    git(clone, "commit", "--quiet", "--all", "--message", "changed");
+    git(clone, "push", "--quiet", "origin", "HEAD");
+    await rm(clone, { recursive: true });
+    expect(await cli("kb", "import", bare, "--git")).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/ 1 changed.*0 left out\.$/m),
+    });
+    expect(await outlineOf("a.md")).toBe(text);
+  }
 });
 
 test(
@@ -165,7 +226,7 @@ test(
       code: 0,
       out: expect.stringContaining("1 file went"),
     });
-    expect(git(bare, "ls-tree", "-r", "--name-only", "main").split("\n")).toHaveLength(5);
+    expect(git(bare, "ls-tree", "-r", "--name-only", "main").split("\n")).toHaveLength(6);
   },
 );
 
@@ -191,7 +252,7 @@ test(
     const json = JSON.parse((await cli("kb", "export", bare, "--git", "--json")).out) as object;
     expect(json).toEqual({ files: 4, changed: 3, isCommitted: true, notWritten: [] });
     const changed = git(bare, "-c", "core.quotePath=false", "diff", "--name-only", "main~1", "main");
-    expect(changed.trim().split("\n")).toEqual(["*.md", "c.md", "drafts/b.md"]);
+    expect(changed.trim().split("\n")).toEqual(["*.md", ".countersign.json", "c.md", "drafts/b.md"]);
     await importPages({ "new.md": "- new\n" });
     expect((await cli("kb", "export", bare, "--git")).out).toMatch(
       /^✔ 1 file went as a commit to .*; 4 files are the same already\.$/m,
@@ -205,7 +266,7 @@ test("pages go into a repository that has no commit yet", limit, async () => {
   const bare = await newFolder();
   git(bare, "init", "--quiet", "--bare", "--initial-branch=main");
   expect((await cli("kb", "export", bare, "--git")).out).toContain("2 files went as a commit");
-  expect(git(bare, "ls-tree", "-r", "--name-only", "main")).toBe("a.md\nb/c.md\n");
+  expect(git(bare, "ls-tree", "-r", "--name-only", "main")).toBe(".countersign.json\na.md\nb/c.md\n");
 });
 
 test(

@@ -41,8 +41,21 @@ export const pageFiles = pgTable("page_files", {
   pageId: uuid("page_id").notNull(),
   path: text("path").notNull(),
   importedRevision: integer("imported_revision"),
-  importedSource: text("imported_source"),
+  importedSha256: text("imported_sha256"),
 });
+
+/** What files held that were merged into pages which had changed too. */
+export const fileSources = pgTable(
+  "file_sources",
+  {
+    workspaceId: uuid("workspace_id").notNull(),
+    pageId: uuid("page_id").notNull(),
+    sha256: text("sha256").notNull(),
+    revision: integer("revision").notNull(),
+    source: text("source").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.pageId, table.sha256] })],
+);
 
 /** What a page is made of: bullets, headings, paragraphs, tables and fences. */
 export const nodes = pgTable("nodes", {

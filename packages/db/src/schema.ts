@@ -20,6 +20,7 @@ export {
   links,
   nodeIds,
   nodes,
+  fileSources,
   pageFiles,
   pageVectors,
   pages,

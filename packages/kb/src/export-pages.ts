@@ -1,4 +1,5 @@
 import { directoryKeyOf } from "./directories.ts";
+import { type FileState, stateOf } from "./file-bases.ts";
 import { foldersOf, withoutPathProblem } from "./file-path.ts";
 import { readPage } from "./read-page.ts";
 import { visiblePages, type Reader } from "./scope.ts";
@@ -19,6 +20,8 @@ export interface ExportPath {
 export interface ExportedFile {
   readonly path: string;
   readonly text: string;
+  /** To be given with an import of the file, whatever became of its text. */
+  readonly from: FileState;
 }
 
 /** The file of every page that the reader sees; no two pages have one path, and none is hidden or leads elsewhere. */
@@ -46,7 +49,8 @@ export async function exportPages(reader: Reader, paths: readonly ExportPath[]):
   for (const { pageId, path, lineEnd } of paths) {
     const page = await readPage(reader, pageId);
     if (page === undefined) continue;
-    files.push({ path, text: lineEnd === "\n" ? page.markdown : page.markdown.replaceAll("\n", lineEnd) });
+    const text = lineEnd === "\n" ? page.markdown : page.markdown.replaceAll("\n", lineEnd);
+    files.push({ path, text, from: stateOf(text, page.revision) });
   }
   return files;
 }

@@ -3,12 +3,13 @@ import { applyParsed } from "./apply-okf.ts";
 import { diffWithin, findFalseHead, findNewMarks } from "./check-okf.ts";
 import { insertPage } from "./create-page.ts";
 import { mayWriteIn } from "./directories.ts";
+import { type FileState, findBase, noteImport, stateOf } from "./file-bases.ts";
 import { findPathProblem } from "./file-path.ts";
 import { readFrontmatter } from "./frontmatter.ts";
 import { lockPage } from "./load-page.ts";
 import type { Page } from "./lookup.ts";
 import type { Clash } from "./merge-trees.ts";
-import { findBase, findPageOfFile, isKnownFile, noteImport } from "./page-files.ts";
+import { findPageOfFile, isKnownFile } from "./page-files.ts";
 import { parseOkf, type ParsedPage } from "./parse-okf.ts";
 import { lockRenames } from "./rename-everywhere.ts";
 import type { Writer } from "./scope.ts";
@@ -19,6 +20,8 @@ export interface SourceFile {
   readonly dir: string;
   readonly fileName: string;
   readonly source: string;
+  /** What it was when it was written out or imported last, where its folder has that noted. */
+  readonly from?: FileState | undefined;
 }
 
 export type ImportPageResult =
@@ -26,6 +29,8 @@ export type ImportPageResult =
       readonly kind: "imported" | "updated" | "unchanged";
       readonly page: Page;
       readonly nodeCount: number;
+      /** What the file is now, to be given with its next import. */
+      readonly from: FileState;
       /** What is odd about the file; it was imported all the same. */
       readonly warnings: readonly string[];
     }
@@ -84,7 +89,7 @@ function findNameProblem(fileName: string): string | undefined {
 
 async function importNew(
   writer: Writer,
-  { dir, fileName }: SourceFile,
+  { dir, fileName, source }: SourceFile,
   { frontmatter, lineEnd, nodes }: ParsedPage,
 ): Promise<ImportPageResult> {
   if (!(await mayWriteIn(writer, dir))) return { kind: "skipped", reason: "you may not write in its directory" };
@@ -107,6 +112,7 @@ async function importNew(
     kind: "imported",
     page,
     nodeCount: wanted.length,
+    from: stateOf(source, page.revision),
     warnings: [...warnings, ...oddsOf(fileName, frontmatter)],
   };
 }
@@ -119,20 +125,20 @@ async function importAgain(
   if (readFrontmatter(parsed.frontmatter).title !== undefined) await lockRenames(writer);
   const page = await lockPage(writer, pageId);
   if (page === undefined) return { kind: "skipped", reason: "you may not change the page it was imported as" };
-  const { base, revision, notes } = await findBase(writer, page, path, parsed);
+  const { base, revision, notes } = await findBase(writer, page, { path, parsed, from: file.from });
   const result = await applyParsed(writer, page, parsed, "page.imported", base);
   switch (result.kind) {
     case "applied":
     case "unchanged": {
       const { page: now, warnings } = result;
       const isFile = result.kind === "applied" ? !result.isMerged : result.isAsGiven;
-      if (isFile) await noteImport(writer, pageId, { path, revision: now.revision, source: null });
-      else if (result.kind === "applied") {
-        await noteImport(writer, pageId, { path, revision: now.revision, source: file.source });
-      } else if (revision !== undefined) await noteImport(writer, pageId, { path, revision, source: null });
+      const past = isFile || result.kind === "applied" ? undefined : revision;
+      const agreed = past ?? now.revision;
+      const source = isFile || past !== undefined ? null : file.source;
+      await noteImport(writer, pageId, { path, revision: agreed, source });
       const all = [...warnings, ...notes, ...oddsOf(file.fileName, parsed.frontmatter)];
       const kind = result.kind === "applied" ? "updated" : "unchanged";
-      return { kind, page: now, nodeCount: parsed.nodes.length, warnings: all };
+      return { kind, page: now, nodeCount: parsed.nodes.length, from: stateOf(file.source, agreed), warnings: all };
     }
     case "stale":
       return { kind: "conflict", page, reason: result.reason, clashes: result.clashes ?? [] };

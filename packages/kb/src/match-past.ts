@@ -1,5 +1,5 @@
 import { diffPage } from "./diff-page.ts";
-import { readState } from "./page-history.ts";
+import { readState, type PastPage } from "./page-history.ts";
 import { inPageOrder, type KeyedNode } from "./page-tree.ts";
 import type { ParsedPage } from "./parse-okf.ts";
 import type { Reader } from "./scope.ts";
@@ -13,6 +13,8 @@ export interface PastMatch {
   readonly isExact: boolean;
   /** Half of the nodes of the longer of the two are in both. */
   readonly isAlike: boolean;
+  /** How many nodes of the longer of the two are not in the other, and one more where the frontmatter is another. */
+  readonly distance: number;
 }
 
 /** Of a page with a long history only so many revisions are looked at. */
@@ -42,12 +44,10 @@ export async function compareWithPast(
   const wanted = countTexts(parsed.nodes);
   const text = writeOutline(parsed.frontmatter, diffPage([], parsed.nodes).wanted);
   let { revision, frontmatter } = page;
-  let nearest: (PastMatch & { readonly distance: number }) | undefined;
+  let nearest: PastMatch | undefined;
 
   function look(): void {
-    const shared = countShared(wanted, nodes.values());
-    const longer = Math.max(parsed.nodes.length, nodes.size);
-    const distance = longer - shared + (frontmatter === parsed.frontmatter ? 0 : 1);
+    const { shared, longer, distance } = compareTexts(wanted, parsed, { frontmatter, nodes: [...nodes.values()] });
     if (nearest?.isExact === true || (nearest !== undefined && nearest.distance < distance)) return;
     const isExact = distance === 0 && writeOutline(frontmatter, inPageOrder([...nodes.values()])) === text;
     if (nearest !== undefined && nearest.distance === distance && !isExact) return;
@@ -65,6 +65,17 @@ export async function compareWithPast(
     look();
   }
   return nearest;
+}
+
+/** How far a text is from what a page said, as `compareWithPast` measures it. */
+export function measureDistance(parsed: ParsedPage, past: PastPage): number {
+  return compareTexts(countTexts(parsed.nodes), parsed, past).distance;
+}
+
+function compareTexts(wanted: ReadonlyMap<string, number>, parsed: ParsedPage, { frontmatter, nodes }: PastPage) {
+  const shared = countShared(wanted, nodes);
+  const longer = Math.max(parsed.nodes.length, nodes.length);
+  return { shared, longer, distance: longer - shared + (frontmatter === parsed.frontmatter ? 0 : 1) };
 }
 
 type Said = Pick<KeyedNode, "kind" | "text">;

@@ -15,7 +15,10 @@ function exported(me: Person): Promise<ExportedFile[]> {
   return act.do(me, async (reader) => await exportPages(reader, await listExportPaths(reader, {})));
 }
 
-async function importAll(me: Person, files: readonly ExportedFile[]): Promise<Record<string, string>> {
+async function importAll(
+  me: Person,
+  files: readonly Pick<ExportedFile, "path" | "text">[],
+): Promise<Record<string, string>> {
   const outcomes: Record<string, string> = {};
   for (const { path, text } of files) outcomes[path] = (await act.importFile(me, path, text)).kind;
   return outcomes;

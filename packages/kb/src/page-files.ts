@@ -1,11 +1,9 @@
 import { listExportPaths } from "./export-pages.ts";
 import { foldName } from "./fold.ts";
 import { readFrontmatter } from "./frontmatter.ts";
-import type { LoadedPage } from "./load-page.ts";
 import { compareWithPast } from "./match-past.ts";
 import type { Page } from "./lookup.ts";
-import { asWritten, readPast, type PastPage } from "./page-history.ts";
-import { parseOkf, type ParsedPage } from "./parse-okf.ts";
+import type { ParsedPage } from "./parse-okf.ts";
 import { reachablePages, type Writer } from "./scope.ts";
 
 /** Afterwards the page knows the file that it stands at now; `revision` where that file made the page. */
@@ -22,65 +20,6 @@ export async function isKnownFile({ tx, workspaceId }: Writer, path: string): Pr
   const [known] = await tx`
     select from page_files where workspace_id = ${workspaceId} and md5(path) = md5(${path}) limit 1`;
   return known !== undefined;
-}
-
-export interface NotedImport {
-  readonly path: string;
-  /** What this file made, or agreed with. */
-  readonly revision: number;
-  /** What it held, where the page became another by it. */
-  readonly source: string | null;
-}
-
-/** Afterwards a later import of the file is merged on what it is now. */
-export async function noteImport(
-  { tx, workspaceId }: Writer,
-  pageId: string,
-  { path, revision, source }: NotedImport,
-): Promise<void> {
-  await tx`
-    insert into page_files (workspace_id, page_id, path, imported_revision, imported_source)
-    values (${workspaceId}, ${pageId}, ${path}, ${revision}, ${source})
-        on conflict (workspace_id, md5(path), page_id) do update
-       set imported_revision = excluded.imported_revision, imported_source = excluded.imported_source`;
-}
-
-/**
- * What a locked page is to be compared with where this file is imported: what the page was when the file said the same.
- * `revision` is there where the file says what the page said at that one, and nothing more.
- * Of a file that was never imported nobody knows what it was written from: that is the revision it is nearest to, and
- * `notes` say so where it is an old one.
- */
-export async function findBase(
-  writer: Writer,
-  page: LoadedPage,
-  path: string,
-  parsed: ParsedPage,
-): Promise<{ readonly base: PastPage; readonly revision?: number; readonly notes: readonly string[] }> {
-  const [file] = await writer.tx<{ revision: number | null; source: string | null }[]>`
-    select imported_revision as revision, imported_source as source
-      from page_files
-     where workspace_id = ${writer.workspaceId} and md5(path) = md5(${path}) and page_id = ${page.id}`;
-  const imported = file?.revision ?? null;
-  const past = await compareWithPast(writer, page.id, parsed, (imported ?? 0) + 1);
-  if (past !== undefined && (past.isExact || imported === null)) {
-    const { revision, isExact } = past;
-    const base = (await readPast(writer, page, revision)) ?? page;
-    const isOld = revision < page.revision;
-    if (!isExact) return { base, notes: isOld ? [nearTo(revision)] : [] };
-    return { base, revision, notes: isOld && base !== page ? [sameAs(revision)] : [] };
-  }
-  const base = (imported === null ? undefined : await readPast(writer, page, imported)) ?? page;
-  const source = file?.source ?? null;
-  return { base: source === null ? base : asWritten(base, parseOkf(source)), notes: [] };
-}
-
-function sameAs(revision: number): string {
-  return `It says what the page said at revision ${revision}, so nothing is taken from it: what was changed here since stays.`;
-}
-
-function nearTo(revision: number): string {
-  return `It is nearest to what the page said at revision ${revision}: what differs from that was put onto the page.`;
 }
 
 export type PageOfFile =

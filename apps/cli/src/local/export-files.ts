@@ -3,6 +3,7 @@ import { writeFolderFile } from "@countersign/kb/folder-files.ts";
 import { ask, type Client } from "../client.ts";
 import { CliError } from "../exit.ts";
 import { findTargetProblem } from "./export-target.ts";
+import { type FolderStates, readStates, statesName, writeStates } from "./folder-states.ts";
 
 /** The pages of an export as files. */
 export interface ExportReport {
@@ -10,12 +11,14 @@ export interface ExportReport {
   readonly written: readonly string[];
   /** Pages whose file could not be written, and why. */
   readonly notWritten: readonly { readonly path: string; readonly reason: string }[];
+  /** The path of the file that notes what the others are; none where the folder does not take it. */
+  readonly notedIn: readonly string[];
 }
 
 /**
  * Writes the pages of `dir` below `folder` as files, a request's worth at a time; whatever keeps one from being written, the
- * others are. Nothing is written to a path of `links`, or below one. Throws CliError where the folder cannot be there, and
- * where the server does not answer to the end.
+ * others are. What each file is by then is noted in the folder, for an import of it. Nothing is written to a path of
+ * `links`, or below one. Throws CliError where the folder cannot be there, and where the server does not answer to the end.
  */
 export async function exportFiles(
   client: Client,
@@ -25,6 +28,8 @@ export async function exportFiles(
 ): Promise<ExportReport> {
   const written: string[] = [];
   const notWritten: { path: string; reason: string }[] = [];
+  const states: FolderStates = (await readStates(folder)) ?? new Map();
+  let isNoted = false;
   let cursor: string | null = "";
   while (cursor !== null) {
     const { files, nextCursor }: Awaited<ReturnType<typeof askForFiles>> = await askForFiles(client, dir, cursor).catch(
@@ -39,14 +44,18 @@ export async function exportFiles(
       },
     );
     if (files.length > 0) await makeFolder(folder);
-    for (const { path, text } of files) {
+    for (const { path, text, from } of files) {
       const result = await writePage(folder, path, text, links);
-      if (result.kind === "written") written.push(path);
-      else notWritten.push({ path, reason: result.reason });
+      if (result.kind !== "written") notWritten.push({ path, reason: result.reason });
+      else {
+        written.push(path);
+        states.set(path, from);
+      }
     }
+    if (files.length > 0 && !links.has(statesName)) isNoted = await writeStates(folder, states);
     cursor = nextCursor;
   }
-  return { written, notWritten };
+  return { written, notWritten, notedIn: isNoted ? [statesName] : [] };
 }
 
 async function askForFiles(client: Client, dir: string, cursor: string) {

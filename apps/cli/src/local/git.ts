@@ -63,16 +63,17 @@ export async function findOdd(folder: string): Promise<OddPaths> {
 }
 
 /**
- * Commits these files of a clone, also such as its `.gitignore` names; answers how many of them the commit changes, none
- * where the repository has them so already. The author is git's, else Countersign. Throws CliError, and commits nothing,
- * where one would change what is no plain file there.
+ * Commits these files of a clone, also such as its `.gitignore` names, and where one of them changed, those `beside` them;
+ * answers how many of `paths` the commit changes, none where the repository has them so already. The author is git's, else
+ * Countersign. Throws CliError, and commits nothing, where one would change what is no plain file there.
  */
-export async function commitFiles(folder: string, paths: readonly string[], message: string): Promise<number> {
-  await git(
-    folder,
-    ["add", "--force", "--pathspec-from-file=-", "--pathspec-file-nul"],
-    paths.map((path) => `${path}\0`).join(""),
-  );
+export async function commitFiles(
+  folder: string,
+  paths: readonly string[],
+  beside: readonly string[],
+  message: string,
+): Promise<number> {
+  await addFiles(folder, paths);
   const fields = (await git(folder, ["diff", "--cached", "--raw", "--no-renames", "-z"])).split("\0");
   const changed = fields.flatMap((field, n) => (n % 2 === 0 && field !== "" ? [[field, fields[n + 1] ?? ""]] : []));
   for (const [change = "", path = ""] of changed) {
@@ -81,10 +82,16 @@ export async function commitFiles(folder: string, paths: readonly string[], mess
       throw new CliError("error", `${JSON.stringify(path)} is no plain file in the repository. Nothing was committed.`);
   }
   if (changed.length === 0) return 0;
+  if (beside.length > 0) await addFiles(folder, beside);
   const name = await git(folder, ["config", "user.email"]).catch(() => "");
   const author = name.trim() === "" ? ["-c", "user.name=Countersign", "-c", "user.email=countersign@localhost"] : [];
   await git(folder, [...author, "commit", "--quiet", "--message", message]);
   return changed.length;
+}
+
+async function addFiles(folder: string, paths: readonly string[]): Promise<void> {
+  const listed = paths.map((path) => `${path}\0`).join("");
+  await git(folder, ["add", "--force", "--pathspec-from-file=-", "--pathspec-file-nul"], listed);
 }
 
 /** Sends the commits of a clone to where it came from. */

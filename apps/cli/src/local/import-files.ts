@@ -3,11 +3,13 @@ import { dirname } from "node:path";
 import { type FolderFile, listFolder, readFolderFile, type UnreadFolder } from "@countersign/kb/folder-files.ts";
 import { ask, type Client } from "../client.ts";
 import { CliError } from "../exit.ts";
+import { type FileState, readStates, statesName, writeStates } from "./folder-states.ts";
 import type { OddPaths } from "./git.ts";
 
 /** What is sent at once: as much as fits a request, however its text is escaped. */
 const mostFiles = 100;
 const mostBytes = 900_000;
+const bytesOfState = 150;
 /** What the server takes as a path. */
 const longestPath = 600;
 
@@ -41,21 +43,25 @@ export interface ImportEnd {
 interface SentFile {
   readonly path: string;
   readonly text: string;
+  readonly from?: FileState & { readonly orLater?: boolean };
 }
 
 /**
  * Sends every Markdown file below `folder` to the server, a request's worth at a time; `tell` is told how far it is.
  * Hidden entries and links are left out, those of a clone too, and files of other kinds; what cannot be read is skipped.
- * Importing again goes on where it stopped. Throws CliError where there is no such folder; what fails later is answered.
+ * Where the folder has noted what its files were, that is sent with them, and what they are by then is noted; but not in a
+ * clone, which is gone afterwards. Importing again goes on where it stopped. Throws CliError where there is no such folder; what fails later is answered.
  */
 export async function importFiles(
   client: Client,
   folder: string,
   dir: string,
   tell: (done: number, all: number) => void,
-  odd: OddPaths = { links: new Set(), missing: [] },
+  clone?: OddPaths,
 ): Promise<ImportEnd> {
+  const odd = clone ?? { links: new Set(), missing: [] };
   const { files, others, unread } = await findMarkdown(folder, odd.links);
+  const states = odd.links.has(statesName) ? undefined : await readStates(folder);
   const counts = { imported: 0, updated: 0, unchanged: 0, conflict: 0, skipped: 0 };
   const notes: ImportReport["notes"][number][] = [];
   const conflicts: ImportReport["conflicts"][number][] = [];
@@ -71,6 +77,7 @@ export async function importFiles(
   async function sendOnce(batch: readonly SentFile[]): Promise<void> {
     const answer = await ask(client.v1.import.$post({ header: {}, json: { dir, files: [...batch] } }));
     for (const file of answer.files) {
+      if (file.from !== null) states?.set(file.path, file.from);
       counts[file.outcome] += 1;
       nodeCount += file.nodeCount;
       for (const note of file.notes) notes.push({ path: file.path, outcome: file.outcome, note });
@@ -122,14 +129,16 @@ export async function importFiles(
         tell(done, files.length);
         [batch, bytes] = [[], 0];
       }
-      batch.push({ path, text: read.text });
-      bytes += read.size + path.length;
+      const from = states?.get(path);
+      batch.push({ path, text: read.text, ...(from && { from: { ...from, orLater: clone !== undefined } }) });
+      bytes += read.size + path.length + (from === undefined ? 0 : bytesOfState);
     }
     if (batch.length > 0) await send(batch);
     tell(done, files.length);
   } catch (problem) {
     error = problem instanceof Error ? problem : new Error(String(problem));
   }
+  if (states !== undefined && clone === undefined) await writeStates(folder, states);
   return { report: { counts, nodeCount, notes, conflicts, others, unsent: files.length - done }, error };
 }
 
@@ -180,7 +189,7 @@ async function findMarkdown(
   for (const file of listed.files) {
     const { path, isRegular } = file;
     if (isPagePath(path) && isRegular && !links.has(path)) files.push(file);
-    else others.push(path);
+    else if (path !== statesName) others.push(path);
   }
   return { files, others, unread: listed.unread };
 }

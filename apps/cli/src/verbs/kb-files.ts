@@ -64,7 +64,8 @@ export function addPageFileVerbs(kb: Command): void {
         const exported = await exportFiles(cli.client, folder, dir, (await findOdd(folder)).links);
         requirePages(exported, dir);
         tellNotWritten(cli, exported);
-        const count = exported.written.length === 0 ? 0 : await commitFiles(folder, exported.written, message);
+        const count =
+          exported.written.length === 0 ? 0 : await commitFiles(folder, exported.written, exported.notedIn, message);
         if (count > 0) await pushCommits(folder);
         return { report: exported, changed: count };
       });

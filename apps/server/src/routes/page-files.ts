@@ -43,8 +43,8 @@ export function createPageFileRoutes(deps: ServerDependencies) {
         // What one file locks another batch may want, so batches take turns, before any page is locked.
         await lockRenames(writerOf(actor, tx));
         const done = [];
-        for (const { path, text } of files) {
-          const file = { dir: join(dir, path), fileName: path.split("/").at(-1) ?? "", source: text };
+        for (const { path, text, from } of files) {
+          const file = { dir: join(dir, path), fileName: path.split("/").at(-1) ?? "", source: text, from };
           done.push({ path, ...showResult(await importPage(writerOf(actor, tx), file)) });
         }
         return { files: done };
@@ -84,12 +84,13 @@ function join(dir: string, path: string): string {
 function showResult(result: ImportPageResult) {
   switch (result.kind) {
     case "skipped":
-      return { outcome: result.kind, pageId: null, nodeCount: 0, notes: [result.reason] };
+      return { outcome: result.kind, pageId: null, nodeCount: 0, from: null, notes: [result.reason] };
     case "conflict":
       return {
         outcome: result.kind,
         pageId: result.page.id,
         nodeCount: 0,
+        from: null,
         notes: [result.reason],
         clashes: result.clashes.slice(0, mostClashes).map(({ nodeId, ours, theirs }) => ({
           nodeId,
@@ -98,6 +99,12 @@ function showResult(result: ImportPageResult) {
         })),
       };
     default:
-      return { outcome: result.kind, pageId: result.page.id, nodeCount: result.nodeCount, notes: [...result.warnings] };
+      return {
+        outcome: result.kind,
+        pageId: result.page.id,
+        nodeCount: result.nodeCount,
+        from: result.from,
+        notes: [...result.warnings],
+      };
   }
 }

@@ -164,11 +164,34 @@ export const commandDetailSchema = commandSchema
   .extend({ before: stateSchema, after: stateSchema })
   .openapi("PageCommandDetail");
 
+const agreedState = z.strictObject({
+  revision: z.int().min(1).max(2_147_483_647),
+  sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .openapi({ description: "Of the file's text in UTF-8, in hexadecimal" }),
+});
+
+const fileState = agreedState.extend({
+  orLater: z
+    .boolean()
+    .default(false)
+    .openapi({ description: "Whether what was imported from this path since counts instead" }),
+});
+
 export const importBody = z
   .strictObject({
     dir: directory.default("").openapi({ description: "Below which directory the paths are" }),
     files: z
-      .array(z.strictObject({ path: z.string().min(1).max(600), text: z.string().max(1_000_000) }))
+      .array(
+        z.strictObject({
+          path: z.string().min(1).max(600),
+          text: z.string().max(1_000_000),
+          from: fileState.optional().openapi({
+            description: "What the file was when it was exported or imported last, with which it is compared then",
+          }),
+        }),
+      )
       .min(1)
       .max(200),
   })
@@ -182,6 +205,9 @@ export const importedSchema = z
         outcome: z.enum(["imported", "updated", "unchanged", "conflict", "skipped"]),
         pageId: z.string().nullable(),
         nodeCount: z.int(),
+        from: agreedState
+          .nullable()
+          .openapi({ description: "To be sent with the file's next import; null where nothing of it was taken" }),
         notes: z.array(z.string()),
         clashes: z
           .array(z.object({ nodeId: z.string(), page: z.string().nullable(), file: z.string().nullable() }))
@@ -196,7 +222,10 @@ export const importedSchema = z
   .openapi("ImportedFiles");
 
 export const exportSchema = z
-  .object({ files: z.array(z.object({ path: z.string(), text: z.string() })), nextCursor: z.string().nullable() })
+  .object({
+    files: z.array(z.object({ path: z.string(), text: z.string(), from: agreedState })),
+    nextCursor: z.string().nullable(),
+  })
   .openapi("ExportedFiles");
 
 const level = z.enum(["none", "read", "write"]);

@@ -1,6 +1,7 @@
 import type { Sql } from "@countersign/db/connect.ts";
 import { transaction } from "@countersign/db/transaction.ts";
 import { applyOkf, type ApplyOkfResult, type OkfEdit } from "../apply-okf.ts";
+import type { FileState } from "../file-bases.ts";
 import { importPage, type ImportPageResult } from "../import-page.ts";
 import { readPage } from "../read-page.ts";
 import type { Writer } from "../scope.ts";
@@ -22,10 +23,10 @@ export function actOn(sql: Sql) {
       if (result.kind !== "applied") throw new Error(`expected a page, got ${JSON.stringify(result)}`);
       return result.page;
     },
-    importFile(by: Person, path: string, source: string): Promise<ImportPageResult> {
+    importFile(by: Person, path: string, source: string, from?: FileState): Promise<ImportPageResult> {
       const parts = path.split("/");
       const fileName = parts.pop() ?? "";
-      return this.do(by, (writer) => importPage(writer, { dir: parts.join("/"), fileName, source }));
+      return this.do(by, (writer) => importPage(writer, { dir: parts.join("/"), fileName, source, from }));
     },
     async text(by: Person, pageId: string, withIds = false): Promise<string> {
       const page = await this.do(by, (writer) => readPage(writer, pageId, { withIds }));
