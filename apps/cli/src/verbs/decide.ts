@@ -53,6 +53,8 @@ export function addDecisionVerbs(tasks: Command): void {
     summary: "Answer a question in words, or with one of its options",
     options: (command) => command.option("--option <number>", "the option of this number", wholeNumber(1, 100)),
     async run(cli, [given = "", ...words], { option }) {
+      if (option !== undefined && words.length > 0)
+        throw new CliError("usage", "Answer in words or with --option, not both: only one of them can be the answer.");
       const task = await findTask(cli.client, given);
       if (task.question === null) throw wrongKind(task, "answered");
       const answer = option === undefined ? words.join(" ") : task.question.options[option - 1];

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { ask, type Run, type RunStatus, type RunTree } from "../client.ts";
+import { ask, type Client, type Run, type RunStatus, type RunTree } from "../client.ts";
 import { CliError } from "../exit.ts";
 import { findRunId, listRuns, shortId } from "../find-id.ts";
 import { openCards, showLogLine, showWaiting, textOf } from "../show/log-line.ts";
@@ -78,7 +78,7 @@ export function addRunVerbs(program: Command): void {
     summary: "One run with everything that it did",
     async run(cli, [given = ""]) {
       const id = await findRunId(cli.client, given);
-      const tree = await ask(cli.client.v1.runs[":id"].tree.$get({ param: { id }, query: { limit: 1000 } }));
+      const tree = await readWholeTree(cli.client, id);
       if (cli.isJson) cli.printJson(tree);
       else cli.print(showTree(tree, cli));
     },
@@ -198,6 +198,19 @@ async function inputOf({ terminal }: Cli, words: readonly string[]): Promise<str
   const text = terminal.isInteractive ? "" : (await readAll(process.stdin)).trim();
   if (text === "") throw new CliError("usage", "There is no text. Give it as arguments, or on standard input.");
   return text;
+}
+
+/** All parts as one. How the run and its messages stand is as of the last. */
+async function readWholeTree(client: Client, id: string): Promise<RunTree> {
+  const read = async (after: number): Promise<RunTree> =>
+    await ask(client.v1.runs[":id"].tree.$get({ param: { id }, query: { after, limit: 1000 } }));
+  let tree = await read(0);
+  while (tree.nextAfter !== null) {
+    const { entries, prevBefore } = tree;
+    const part = await read(tree.nextAfter);
+    tree = { ...part, entries: [...entries, ...part.entries], prevBefore };
+  }
+  return tree;
 }
 
 function showTree(tree: RunTree, { terminal }: Pick<Cli, "terminal">): string[] {

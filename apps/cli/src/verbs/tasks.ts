@@ -34,7 +34,10 @@ export function addTaskVerbs(program: Command): void {
       if (found.tasks.length === 0)
         return cli.print([status === "open" ? "Nothing waits for you." : `No task is ${status}.`]);
       cli.print(layTasks(found.tasks, cli.terminal));
-      if (found.nextCursor !== null) cli.print([cli.terminal.style.dim(`… and more; these are the oldest ${limit}.`)]);
+      if (found.nextCursor !== null)
+        cli.print([
+          cli.terminal.style.dim(`… and more; these are the ${status === "open" ? "oldest" : "newest"} ${limit}.`),
+        ]);
     },
   });
 
