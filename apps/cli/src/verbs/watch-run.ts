@@ -38,6 +38,7 @@ export async function watchRun(cli: Cli, id: string, timeoutSeconds: number | un
   let isAway = false;
   let frame = 0;
   let ended: Standing | undefined;
+  let lastSeq = 0;
 
   const follow: FollowOptions = {
     signal,
@@ -64,16 +65,37 @@ export async function watchRun(cli: Cli, id: string, timeoutSeconds: number | un
 
   async function takeIn(events: readonly StreamEvent[]): Promise<void> {
     const lines = events.flatMap(({ event, data }) => (event === "line" ? [data as LogLine] : []));
-    if (cli.isJson) {
-      for (const line of lines) cli.printJson(line);
-    } else if (lines.length > 0) {
-      live.print(storyOf(lines, await readTree(lines)));
-    }
+    if (cli.isJson) await tellLines(events);
+    else if (lines.length > 0) live.print(storyOf(lines, await readTree(lines)));
     for (const { event, data } of events) {
       if (event === "status" || event === "end") takeStanding(data as Standing, event === "end");
       if (event === "resync" && !cli.isJson)
         live.print([style.dim("… more happened than is shown here: see runs get")]);
     }
+  }
+
+  /** Every line, once and in order: those that a stream leaves out, since they are too many, are read by pages. */
+  async function tellLines(events: readonly StreamEvent[]): Promise<void> {
+    for (const { event, data } of events) {
+      if (event === "line") tellLine(data as LogLine);
+      if (event !== "resync") continue;
+      const { lastSeq: upTo } = data as { readonly lastSeq: number };
+      while (lastSeq < upTo) {
+        const query = { after: lastSeq, limit: 1_000 };
+        const { lines } = await askUntilReached(
+          follow,
+          async () => await ask(client.v1.runs[":id"].log.$get({ param: { id }, query }, { init: { signal } }), signal),
+        );
+        if (lines.length === 0) break;
+        for (const line of lines) tellLine(line);
+      }
+    }
+  }
+
+  function tellLine(line: LogLine): void {
+    if (line.seq <= lastSeq) return;
+    lastSeq = line.seq;
+    cli.printJson(line);
   }
 
   function takeStanding(now: Standing, isEnd: boolean): void {

@@ -1,5 +1,6 @@
 import { ask, type Task } from "../client.ts";
 import { askUntilReached, followEvents, type FollowOptions, type StreamEvent } from "../events.ts";
+import { readEveryPage } from "../every-page.ts";
 import { shortId } from "../find-id.ts";
 import { layTasks } from "../show/task-table.ts";
 import { kindOf } from "../show/words.ts";
@@ -7,9 +8,6 @@ import { createLive } from "../terminal/live.ts";
 import { makeVisible } from "../terminal/visible.ts";
 import type { Cli } from "../verb.ts";
 import { onInterrupt } from "./interrupt.ts";
-
-/** The most tasks that are followed. */
-const most = 200;
 
 /**
  * Shows the queue as it changes until Ctrl-C: on a terminal the open tasks themselves, elsewhere a line for each that is
@@ -21,6 +19,7 @@ export async function watchTasks(cli: Cli, timeoutSeconds: number | undefined): 
   const live = createLive(terminal);
   const interrupt = onInterrupt(terminal, timeoutSeconds, "What is open waits on: ./countersign tasks ls.");
   const { signal } = interrupt;
+  let isAway = false;
   let known = new Map<string, Task>();
 
   function tell(task: Task, event: "opened" | "closed"): void {
@@ -48,10 +47,13 @@ export async function watchTasks(cli: Cli, timeoutSeconds: number | undefined): 
   }
 
   async function look(): Promise<void> {
-    const { tasks } = await askUntilReached(
-      follow,
-      async () => await ask(client.v1.tasks.$get({ query: { limit: most } }, { init: { signal } }), signal),
-    );
+    const tasks = await readEveryPage(async (query) => {
+      const page = await askUntilReached(
+        follow,
+        async () => await ask(client.v1.tasks.$get({ query }, { init: { signal } }), signal),
+      );
+      return { rows: page.tasks, nextCursor: page.nextCursor };
+    });
     const open = new Map(tasks.map((task) => [task.id, task]));
     if (terminal.isTerminal && !cli.isJson) {
       drawQueue(tasks);
@@ -69,8 +71,12 @@ export async function watchTasks(cli: Cli, timeoutSeconds: number | undefined): 
         { header: lastEventId === undefined ? {} : { "last-event-id": lastEventId } },
         { init: { signal } },
       ),
-    onAway(isAway) {
+    onAway(is) {
+      if (cli.isJson || is === isAway) return;
+      isAway = is;
       if (isAway) live.draw([style.red("… the server does not answer; trying again")]);
+      // Nothing need have changed meanwhile.
+      else drawQueue([...known.values()]);
     },
   };
   try {
