@@ -142,7 +142,9 @@ describe("the first minute", { timeout: 120_000 }, () => {
   });
 
   test("whose output nobody reads any more stops in order, and leaves no process", async () => {
-    const { dev: unread } = await start("Start to be left");
+    const unread = startDev(dataDir);
+    dev = unread;
+    await unread.event("ready");
     unread.process.stdout?.destroy();
     const ended = once(unread.process, "exit");
     // Something to say.
