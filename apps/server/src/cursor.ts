@@ -12,6 +12,8 @@ const keys = {
   id: z.uuid(),
   /** A number that a bigint holds and JavaScript does exactly. */
   number: z.string().regex(/^\d{1,15}$/),
+  /** A title, after the id of what has it. */
+  title: z.string().regex(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12} [^\0]+$/),
 };
 
 /**
@@ -24,8 +26,9 @@ export function decodeCursor(
   kind: keyof typeof keys = "id",
 ): string | undefined {
   if (cursor === undefined) return undefined;
-  const [of, key, ...rest] = Buffer.from(cursor, "base64url").toString("utf8").split(" ");
-  if (of === list && rest.length === 0 && keys[kind].safeParse(key).success) return key;
+  const text = Buffer.from(cursor, "base64url").toString("utf8");
+  const key = text.slice(list.length + 1);
+  if (text.startsWith(`${list} `) && keys[kind].safeParse(key).success) return key;
   throw new Problem(
     "invalid_cursor",
     "The cursor does not belong to this list with these filters. Start without one, and go on with the `nextCursor` it returns.",
@@ -35,6 +38,17 @@ export function decodeCursor(
 export interface Page<T> {
   readonly rows: T[];
   readonly nextCursor: string | null;
+}
+
+/** The key of a list by title, whose cursor says both, so that nothing is looked up where it goes on. */
+export function titleKeyOf({ id, title }: { readonly id: string; readonly title: string }): string {
+  return `${id} ${title}`;
+}
+
+/** What `titleKeyOf` made a cursor of `list` of. */
+export function decodeTitleCursor(list: string, cursor: string | undefined) {
+  const key = decodeCursor(list, cursor, "title");
+  return key === undefined ? undefined : { id: key.slice(0, 36), title: key.slice(37) };
 }
 
 /** Cuts what was read with `limit + 1` to a page, and announces the next one in the `Link` header. */

@@ -19,14 +19,14 @@ export interface PageQuery {
   readonly name?: string | undefined;
   /** The pages that were removed, in place of those that are there. */
   readonly isRemoved?: boolean | undefined;
-  /** After this page. */
-  readonly afterId?: string | undefined;
+  /** After this page, wherever it is by now: what the list said of it is all that counts. */
+  readonly after?: { readonly title: string; readonly id: string } | undefined;
   readonly limit: number;
 }
 
 /** Pages that the reader sees, by title. */
 export async function listPages(reader: Reader, query: PageQuery): Promise<ListedPage[]> {
-  const { isRemoved = false, afterId = null, limit } = query;
+  const { isRemoved = false, after = { title: null, id: null }, limit } = query;
   const key = query.dir === undefined ? null : directoryKeyOf(query.dir);
   const name = query.name === undefined ? null : foldName(query.name);
   return await reader.tx<ListedPage[]>`
@@ -37,7 +37,7 @@ export async function listPages(reader: Reader, query: PageQuery): Promise<Liste
        and (${key}::text is null
             or dir in (select d.dir from directories d where d.workspace_id = p.workspace_id and d.key = ${key}::text))
        and (${name}::text is null or names @> array[${name}::text])
-       and (${afterId}::uuid is null or (title, id) > (select title, id from pages where id = ${afterId}::uuid))
+       and (${after.id}::uuid is null or (title, id) > (${after.title}::text, ${after.id}::uuid))
      order by title, id limit ${limit}`;
 }
 

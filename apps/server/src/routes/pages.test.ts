@@ -155,7 +155,7 @@ test("pages are found by words, by text and by directory, and files go in and ou
   expect((await as("viewer", "GET", "/v1/directories")).body).toMatchObject({ dirs: [{ dir: "in", pageCount: 1 }] });
   expect((await as("viewer", "GET", "/v1/directories?dir=nowhere")).status).toBe(404);
   expect((await as("viewer", "GET", "/v1/export")).body).toEqual({
-    files: [{ path: "in/d/one.md", text }],
+    files: [{ path: "in/d/one.md", text, from: { revision: 1, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) } }],
     nextCursor: null,
   });
 });
@@ -190,6 +190,51 @@ test("what a rule closes is not there for others, over any route", async () => {
   const audited =
     await sql`select action from audit where workspace_id = ${world.workspaceId} and action like 'access_rule%'`;
   expect(audited).toHaveLength(2);
+});
+
+describe("the list of pages", () => {
+  const titlesOf = ({ body }: { body: Record<string, unknown> }) =>
+    (body["pages"] as { title: string }[]).map(({ title }) => title);
+
+  test("goes on by title where it stopped, also behind a page that was renamed, removed or closed meanwhile", async () => {
+    const { as, page } = await givenKnowledge();
+    const long = "𝄞 長い ".repeat(25);
+    const ids = new Map<string, string>();
+    for (const title of ["a", "b b", "c", "d", long])
+      ids.set(title, await page(title, "- x\n", title === "c" ? "vault" : ""));
+    const onTo = async (from: string) => titlesOf(await as("viewer", "GET", `/v1/pages?limit=1&cursor=${from}`));
+    const cursors: string[] = [];
+    for (let at = ""; cursors.length < 4;) {
+      const listed = await as("viewer", "GET", `/v1/pages?limit=1${at}`);
+      cursors.push(String(listed.body["nextCursor"]));
+      at = `&cursor=${cursors.at(-1)}`;
+    }
+    const [a = "", b = "", c = "", d = ""] = cursors;
+    await as("operator", "PATCH", `/v1/pages/${ids.get("a")}`, { title: "zz" });
+    await as("operator", "DELETE", `/v1/pages/${ids.get("b b")}`);
+    await as("admin", "PUT", "/v1/access-rules", { dir: "vault", level: "none" });
+    expect([await onTo(a), await onTo(b), await onTo(c)]).toEqual([["d"], ["d"], ["d"]]);
+    const rest = await as("viewer", "GET", `/v1/pages?limit=1&cursor=${d}`);
+    expect(titlesOf(rest)).toEqual(["zz"]);
+    const last = await as("viewer", "GET", `/v1/pages?limit=1&cursor=${String(rest.body["nextCursor"])}`);
+    expect(titlesOf(last)).toEqual([long.trim()]);
+  });
+
+  test("takes a cursor that names a page only by what it says itself, so that none tells of a closed page", async () => {
+    const { as, page } = await givenKnowledge();
+    const other = await givenKnowledge();
+    for (const title of ["a", "m", "z"]) await page(title, "- x\n");
+    const hidden = [await page("layoffs", "- x\n", "vault"), await other.page("layoffs", "- x\n")];
+    await as("admin", "PUT", "/v1/access-rules", { dir: "vault", level: "none" });
+    const go = (text: string) =>
+      as("viewer", "GET", `/v1/pages?cursor=${Buffer.from(`pages.false ${text}`).toString("base64url")}`);
+    for (const id of hidden) {
+      for (const text of [id, `${id} `, `${"-".repeat(36)} a`, `${id} \0`]) {
+        expect(await go(text), text).toMatchObject({ status: 400, body: { code: "invalid_cursor" } });
+      }
+      expect(titlesOf(await go(`${id} b`))).toEqual(["m", "z"]);
+    }
+  });
 });
 
 test("a run about a page and a node of it puts its card there; a page that its starter does not see is refused", async () => {

@@ -9,7 +9,7 @@ import { removePage } from "@countersign/kb/remove-node.ts";
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import { requireRole } from "../auth.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
-import { decodeCursor, pageOf } from "../cursor.ts";
+import { decodeTitleCursor, pageBy, titleKeyOf } from "../cursor.ts";
 import { transactOnce } from "../idempotency.ts";
 import { readVersion } from "../if-match.ts";
 import { mayNotChange, noPage, showEdit, writerOf } from "../page-actor.ts";
@@ -27,6 +27,8 @@ import {
 } from "../shapes/pages.ts";
 
 const mostLinks = 200;
+/** It has a title in it. */
+const longestCursor = 4_000;
 
 const list = createRoute({
   method: "get",
@@ -38,6 +40,7 @@ const list = createRoute({
       name: storableLine(300).optional().openapi({ description: "Only those of this title or alias" }),
       removed: z.enum(["true", "false"]).default("false").openapi({ description: "Those that were removed instead" }),
       ...pageQuery,
+      cursor: z.string().max(longestCursor).optional().openapi({ description: "From `nextCursor` or `Link`" }),
     }),
   },
   responses: answers("A page of pages", pageListSchema),
@@ -101,13 +104,13 @@ export function createPageRoutes(deps: ServerDependencies) {
       const { dir, name, removed, cursor, limit } = c.req.valid("query");
       const isRemoved = removed === "true";
       const listName = `pages.${removed}`;
-      const afterId = decodeCursor(listName, cursor);
+      const after = decodeTitleCursor(listName, cursor);
       const read = await transaction(
         sql,
-        (tx) => listPages(writerOf(c.get("actor"), tx), { dir, name, isRemoved, afterId, limit: limit + 1 }),
+        (tx) => listPages(writerOf(c.get("actor"), tx), { dir, name, isRemoved, after, limit: limit + 1 }),
         { isReadOnly: true },
       );
-      const { rows, nextCursor } = pageOf(c, listName, read, limit);
+      const { rows, nextCursor } = pageBy(c, listName, read, limit, titleKeyOf);
       return c.json({ pages: rows.map(copyNames), nextCursor }, 200);
     })
     .openapi(create, async (c) => {
