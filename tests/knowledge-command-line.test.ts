@@ -98,6 +98,15 @@ test(
   },
 );
 
+test("a page is read as its file is, whatever in it looks like an id", { timeout: 60_000 }, async () => {
+  const id = "01a22db5-a3d6-733a-8cda-35a12f2cf109";
+  const text = `- see \`<!--${id}-->\` in code\n- \`\`\`\n  <!--${id}-->\n  \`\`\`\n- | a |\n  |---|\n-   \n- last\n`;
+  await cli(["kb", "import", await folderWith({ "looks.md": text })]);
+  expect((await cli(["kb", "read", "looks"])).out).toBe(text);
+  const withIds = (await cli(["kb", "read", "looks", "--ids"])).out;
+  expect(withIds.match(/<!--[0-9a-f-]{36}-->/g)).toHaveLength(7);
+});
+
 test("a change is listed with who made it, and taken back", { timeout: 60_000 }, async () => {
   const folder = await folderWith({ "a.md": "- a\n" });
   await cli(["kb", "import", folder]);

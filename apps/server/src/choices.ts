@@ -73,7 +73,6 @@ export async function chooseEdited(
     tool: registered?.tool,
     name: approval.tool,
     argsText: editedArgs,
-    source: "person" as const,
     ...(registered === undefined ? {} : { definitionHash: registered.definitionHash }),
   };
   const verdict = decide(call, policyOf(snapshot, definition), timeOf(snapshot));

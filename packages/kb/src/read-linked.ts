@@ -1,21 +1,25 @@
 import { loadPage, type LoadedPage } from "./load-page.ts";
 import { listBacklinks, listLinked, type LinkedPage } from "./page-links.ts";
 import { visiblePages, type Reader } from "./scope.ts";
-import { writeOutline } from "./write-outline.ts";
+import { writeOutline, type WriteOptions } from "./write-outline.ts";
 
 /** A page as it is read, with what hangs on it. */
 export interface PageView {
   readonly page: LoadedPage;
   readonly labels: readonly string[];
   readonly backlinks: readonly LinkedPage[];
-  /** Frontmatter and outline, every bullet with its id. */
+  /** Frontmatter and outline, every bullet with its id unless told otherwise. */
   readonly okf: string;
 }
 
 const mostBacklinks = 20;
 
 /** A page as it is read; undefined where the reader sees no such page. */
-export async function viewPage(reader: Reader, pageId: string): Promise<PageView | undefined> {
+export async function viewPage(
+  reader: Reader,
+  pageId: string,
+  options: WriteOptions = { withIds: true },
+): Promise<PageView | undefined> {
   const page = await loadPage(reader, pageId);
   if (page === undefined) return undefined;
   const [row] = await reader.tx<
@@ -25,7 +29,7 @@ export async function viewPage(reader: Reader, pageId: string): Promise<PageView
     page,
     labels: row?.labels ?? [],
     backlinks: await listBacklinks(reader, pageId, mostBacklinks),
-    okf: writeOutline(page.frontmatter, page.nodes, { withIds: true }),
+    okf: writeOutline(page.frontmatter, page.nodes, options),
   };
 }
 

@@ -120,10 +120,8 @@ describe.each(users)("a command, run as %s user", (user) => {
 
   test("cannot fill the worker's memory", async () => {
     const before = process.memoryUsage().rss;
-    const result = await run({ command: "cat /dev/zero" }, { user, timeoutMs: 1_500 });
-    expect(result).toMatchObject({ kind: "failed", code: "timeout" });
-    const flooded = Number(/of (\d+) bytes/.exec(result.content)?.[1]);
-    expect(flooded).toBeGreaterThan(100_000_000);
+    const result = await run({ command: "head -c 400000000 /dev/zero" }, { user, timeoutMs: 60_000 });
+    expect(result).toMatchObject({ kind: "done", content: expect.stringContaining("of 400000000 bytes") });
     expect(process.memoryUsage().rss - before).toBeLessThan(100_000_000);
   });
 });

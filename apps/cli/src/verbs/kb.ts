@@ -43,9 +43,11 @@ export function addKnowledgeVerbs(program: Command): void {
     summary: "A page's text, by its title, alias or id",
     options: (command) => command.option("--ids", "with the ids of its bullets"),
     async run(cli, [given = ""], { ids }) {
-      const page = await ask(cli.client.v1.pages[":id"].$get({ param: { id: await findPageId(cli.client, given) } }));
+      const id = await findPageId(cli.client, given);
+      const query = { ids: ids === true || cli.isJson ? ("true" as const) : ("false" as const) };
+      const page = await ask(cli.client.v1.pages[":id"].$get({ param: { id }, query }));
       if (cli.isJson) return cli.printJson(page);
-      cli.terminal.write(textFor(cli.terminal, page.okf, ids === true));
+      cli.terminal.write(textFor(cli.terminal, page.okf));
     },
   });
 
@@ -96,7 +98,6 @@ async function findCommandId(client: Client, given: string): Promise<string> {
 }
 
 /** A page as a terminal may show it, wherever the input is from; elsewhere as it is, for programs. */
-export function textFor({ isTerminal }: Pick<Terminal, "isTerminal">, okf: string, isWithIds: boolean): string {
-  const text = isWithIds ? okf : okf.replaceAll(/ ?<!--[0-9a-f-]{36}-->/g, "");
-  return isTerminal ? text.split("\n").map(makeVisible).join("\n") : text;
+export function textFor({ isTerminal }: Pick<Terminal, "isTerminal">, okf: string): string {
+  return isTerminal ? okf.split("\n").map(makeVisible).join("\n") : okf;
 }

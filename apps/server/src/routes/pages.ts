@@ -58,7 +58,15 @@ const get = createRoute({
   method: "get",
   path: "/pages/{id}",
   summary: "A page with its text, its nodes and its links, its revision as ETag",
-  request: { params: idParam },
+  request: {
+    params: idParam,
+    query: z.object({
+      ids: z
+        .enum(["true", "false"])
+        .default("true")
+        .openapi({ description: "Whether bullets have their ids in the text" }),
+    }),
+  },
   responses: answers("The page", pageSchema),
 });
 
@@ -138,12 +146,13 @@ export function createPageRoutes(deps: ServerDependencies) {
     })
     .openapi(get, async (c) => {
       const { id } = c.req.valid("param");
+      const withIds = c.req.valid("query").ids === "true";
       const shown = await transaction(
         sql,
         async (tx) => {
           const reader = writerOf(c.get("actor"), tx);
           const head = await readListedPage(reader, id);
-          const view = head && (await viewPage(reader, id));
+          const view = head && (await viewPage(reader, id, { withIds }));
           return view && { head, view, links: await listLinked(reader, id, mostLinks) };
         },
         { isReadOnly: true, isolation: "repeatable read" },
