@@ -45,6 +45,19 @@ test(
   },
 );
 
+test("a rule is shown and taken under any spelling of its directory", { timeout: 60_000 }, async () => {
+  for (const [given, asked] of [
+    ["C++", "c"],
+    ["(Old) Papers!", "old-papers"],
+    ["ﬁnance/Löhne", "Finance/LÖHNE "],
+  ] as const) {
+    expect(await cli("admin", "access", "give", "read", "--dir", given)).toMatchObject({ code: 0 });
+    for (const dir of [given, asked])
+      expect(JSON.parse((await cli("admin", "access", "show", "--dir", dir, "--json")).out), dir).toHaveLength(1);
+    expect(await cli("admin", "access", "take", "--dir", asked)).toMatchObject({ code: 0 });
+  }
+});
+
 test("what was given is taken, and what is above it counts again", { timeout: 60_000 }, async () => {
   await cli("admin", "access", "give", "none", "--dir", "/");
   await cli("admin", "access", "give", "write", "--dir", "/", "--user", world.admin);

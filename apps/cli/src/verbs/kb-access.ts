@@ -1,3 +1,4 @@
+import { directoryKeyOf } from "@countersign/kb/directories.ts";
 import type { Command } from "commander";
 import { ask, type Client } from "../client.ts";
 import { CliError } from "../exit.ts";
@@ -112,12 +113,7 @@ async function readPlace(client: Client, { dir, page, user }: PlaceOptions): Pro
 
 /** A rule bears one spelling of its directory and holds for all of them. */
 function isSameDir(ruled: string | null, asked: string): boolean {
-  const fold = (dir: string): string =>
-    dir
-      .normalize("NFKC")
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{M}\p{N}/]+/gu, "-");
-  return ruled !== null && fold(ruled) === fold(asked);
+  return ruled !== null && directoryKeyOf(ruled) === directoryKeyOf(asked);
 }
 
 function requirePlace(place: Place): Place {
