@@ -294,7 +294,9 @@ test("a card offers to remember an answer only where one can be remembered, and 
   const page = await stage.signIn("approver");
   await page.goto(`${stage.url}/runs/${runId}`);
   const card = await standing(page, taskId);
-  await card.getByText("An answer to this cannot be remembered: the tool asks each time, under every policy.").waitFor();
+  await card
+    .getByText("An answer to this cannot be remembered: the tool asks each time, under every policy.")
+    .waitFor();
   const buttons = await card.locator(".buttons button").allInnerTexts();
   expect(buttons.map((text) => text.replace(/\s*\d$/, ""))).toEqual(["Allow once", "Deny"]);
   await expectAccessible(page);

@@ -1,4 +1,4 @@
-import { parseDocument } from "yaml";
+import { parseDocument, type Tags } from "yaml";
 import { frontmatterBlock } from "./outline.ts";
 import { findTextProblem, findTitleProblem } from "./text.ts";
 
@@ -33,7 +33,7 @@ function parseYaml(source: string): Omit<Frontmatter, "problem"> | { readonly pr
   try {
     // Errors that point at their place take a look at the whole text each, and there may be one a character.
     const options = { strict: false, uniqueKeys: false, logLevel: "silent", prettyErrors: false } as const;
-    const document = parseDocument(source, options);
+    const document = parseDocument(source, { ...options, customTags: asWritten });
     const error = document.errors[0];
     if (error !== undefined) return { problem: `${error.message}${placeIn(source, error.pos[0])}` };
     const value = document.toJS({ maxAliasCount: 20 }) as unknown;
@@ -49,6 +49,11 @@ function parseYaml(source: string): Omit<Frontmatter, "problem"> | { readonly pr
   } catch {
     return { problem: noKeys }; // Aliases that multiply without end, or depth without end; the text is kept as it is.
   }
+}
+
+/** A name is what it says: `1.10` is no `1.1`, and `007` no `7`. */
+function asWritten(tags: Tags): Tags {
+  return tags.filter((tag) => typeof tag === "string" || !/:(?:int|float|bool)$/.test(tag.tag));
 }
 
 const noKeys = "it is no list of keys";
@@ -80,8 +85,8 @@ function readLines(source: string): Omit<Frontmatter, "problem"> {
 }
 
 function textOf(value: unknown, findProblem: (text: string) => string | undefined): string | undefined {
-  if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean") return undefined;
-  const text = String(value).trim();
+  if (typeof value !== "string") return undefined;
+  const text = value.trim();
   return text === "" || text.length > 500 || findProblem(text) !== undefined ? undefined : text;
 }
 

@@ -65,8 +65,7 @@ function assignKeys(
   let open: string[] = [];
   const left = [...kept.values()].toReversed();
   for (const { id, orderKey } of siblings) {
-    const key: string | undefined =
-      kept.get(id) ?? (isBetween(low, orderKey, left.at(-1)) ? orderKey : undefined);
+    const key: string | undefined = kept.get(id) ?? (isBetween(low, orderKey, left.at(-1)) ? orderKey : undefined);
     if (kept.has(id)) left.pop();
     // Two writers took one key: whoever comes between, or stands behind what did, needs another.
     if (key === undefined || (low !== null && (key < low || (key === low && open.length > 0)))) {

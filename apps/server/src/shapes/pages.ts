@@ -34,12 +34,10 @@ const linkedPage = z.object({ id: z.string(), title: z.string() });
 
 export const pageSchema = pageHeadSchema
   .extend({
-    okf: z
-      .string()
-      .openapi({
-        description:
-          "Frontmatter and outline; every bullet ends its first line with its id, unless it was asked for without",
-      }),
+    okf: z.string().openapi({
+      description:
+        "Frontmatter and outline; every bullet ends its first line with its id, unless it was asked for without",
+    }),
     nodes: z.array(z.object({ id: z.string(), parentId: z.string().nullable(), kind: z.string(), text: z.string() })),
     links: z.array(
       linkedPage.extend({
