@@ -1,3 +1,4 @@
+import { findFalseHead } from "./check-okf.ts";
 import { commitChange } from "./commit-change.ts";
 import { findPageOfNode, nodeIn, type FoundNode } from "./find-node.ts";
 import { lockPage } from "./load-page.ts";
@@ -11,6 +12,8 @@ export type RemoveResult =
   | { readonly kind: "missing" }
   /** It is not what the caller agreed to. */
   | { readonly kind: "changed" }
+  /** What is left could not be read as the page that it is, or a program may not leave it so. */
+  | { readonly kind: "refused"; readonly reason: string }
   | { readonly kind: "forbidden" };
 
 /**
@@ -31,14 +34,18 @@ export async function removeNode(
   if (!agrees(found)) return { kind: "changed" };
   const gone = new Set(found.subtree.map(({ id }) => id));
   const left = page.nodes.filter(({ id }) => !gone.has(id));
-  const committed = await commitChange(writer, page, {
-    kind: "node.removed",
-    frontmatter: page.frontmatter,
-    nodes: settleShapes(left, page.frontmatter) ?? left,
-  });
+  const { frontmatter } = page;
+  const nodes = settleShapes(left, frontmatter);
+  if (nodes === undefined) return { kind: "refused", reason: unreadable };
+  const falseHead = findFalseHead(writer, page.nodes, { frontmatter, nodes });
+  if (falseHead !== undefined) return { kind: "refused", reason: falseHead };
+  const committed = await commitChange(writer, page, { kind: "node.removed", frontmatter, nodes });
   if (committed === undefined) throw new Error(`Nothing was removed from page ${page.id}`);
   return { kind: "removed", page: committed.page, commandId: committed.commandId, nodeCount: gone.size };
 }
+
+const unreadable =
+  "What is left would be read otherwise than it is, as where it would begin like frontmatter. Edit the page as a whole.";
 
 /** Takes a page away from everybody, with all its nodes, as one command that can be taken back. */
 export async function removePage(writer: Writer, pageId: string): Promise<RemoveResult> {

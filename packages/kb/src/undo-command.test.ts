@@ -1,6 +1,6 @@
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { appendBullet } from "./append-bullet.ts";
 import { listHistory, readCommand } from "./list-history.ts";
 import { lookupPage } from "./lookup.ts";
@@ -190,3 +190,66 @@ test("of files that have one title in several places, one that was removed comes
   await act.do(me, (writer) => removePage(writer, gone.page.id));
   expect(await undo(me, await lastCommand(gone.page.id))).toMatchObject({ kind: "undone" });
 });
+
+describe("KN14: a program", () => {
+  async function given() {
+    const me = await newWorkspace(sql);
+    return { me, program: { ...me, isPerson: false } };
+  }
+
+  test("does not bring back by undo that a person verified a page; a person does", async () => {
+    const { me, program } = await given();
+    const page = await act.page(me, "P", '---\ntype: Page\nverified: {by: "human:ann"}\n---\n- x\n');
+    const text = await act.text(me, page.id);
+    await act.edit(me, { page: page.id, okf: text.replace(/verified.*\n/, "") });
+    const command = await lastCommand(page.id);
+    expect(await undo(program, command)).toMatchObject({
+      kind: "conflict",
+      reason: expect.stringMatching(/^Only a person can say that a person verified.*[^.]$/),
+    });
+    expect(await act.text(me, page.id)).not.toContain("human:ann");
+    expect(await undo(me, command)).toMatchObject({ kind: "undone" });
+    expect(await act.text(me, page.id)).toBe(text);
+    expect(await undo(program, await lastCommand(page.id))).toMatchObject({ kind: "undone" });
+  });
+
+  test("does not make a page begin like frontmatter by removing what is above, or by undo", async () => {
+    const { me, program } = await given();
+    const page = await givenFile(me, "hello\n");
+    const head = '---\n\nverified: {by: "human:ann"}\n';
+    expect(await act.edit(program, { page: page.id, okf: `x\n\n${head}\nhello\n` })).toMatchObject({ kind: "applied" });
+    const text = await act.text(me, page.id);
+    const first = await idOf(page.id, "x");
+    expect(await act.do(program, (writer) => removeNode(writer, first))).toMatchObject({
+      kind: "refused",
+      reason: expect.stringContaining("line of dashes"),
+    });
+    expect(await act.text(me, page.id)).toBe(text);
+    expect(await act.do(me, (writer) => removeNode(writer, first))).toMatchObject({ kind: "removed" });
+    await act.edit(me, { page: page.id, okf: `y\n\n${head}\nhello\n` });
+    expect(await undo(program, await lastCommand(page.id))).toMatchObject({
+      kind: "conflict",
+      reason: expect.stringContaining("line of dashes"),
+    });
+  });
+});
+
+test("what would be read otherwise once a node is gone keeps it, whoever removes it", async () => {
+  const me = await newWorkspace(sql);
+  const page = await givenFile(me, 'x\n\n---\nverified: {by: "human:ann"}\n---\n\nhello\n');
+  const text = await act.text(me, page.id);
+  const first = await idOf(page.id, "x");
+  expect(await act.do(me, (writer) => removeNode(writer, first))).toMatchObject({ kind: "refused" });
+  expect(await act.text(me, page.id)).toBe(text);
+});
+
+async function idOf(pageId: string, text: string): Promise<string> {
+  const [node] = await sql<{ id: string }[]>`select id from nodes where page_id = ${pageId} and text = ${text}`;
+  return node?.id ?? "";
+}
+
+async function givenFile(me: Person, source: string) {
+  const done = await act.importFile(me, "a.md", source);
+  if (done.kind !== "imported") throw new Error(done.kind);
+  return done.page;
+}

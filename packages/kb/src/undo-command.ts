@@ -1,3 +1,4 @@
+import { findFalseHead, findNewMarks } from "./check-okf.ts";
 import { commitChange } from "./commit-change.ts";
 import { recordCommand, type ChangedState, type CommandKind } from "./commands.ts";
 import { mayWriteIn } from "./directories.ts";
@@ -17,7 +18,10 @@ export type UndoResult =
   | { readonly kind: "undone"; readonly page: Page; readonly commandId: string }
   | { readonly kind: "missing" }
   | { readonly kind: "already"; readonly page: Page }
-  /** What the command changed was changed again since, so taking it back would lose that; or it would lead where one may not write. */
+  /**
+   * What the command changed was changed again since, so taking it back would lose that; or it would lead where one may not
+   * write, or to what only a person may write.
+   */
   | { readonly kind: "conflict"; readonly page: Page; readonly reason: string };
 
 interface CommandRow {
@@ -156,6 +160,11 @@ async function undoChange(
   }
   if (await areElsewhere(writer, page, settled))
     return changedSince(page, "a node it removed stands on another page now");
+  const frontmatter = before.page?.frontmatter ?? page.frontmatter;
+  const marks =
+    findNewMarks(writer, page.frontmatter, frontmatter) ??
+    findFalseHead(writer, page.nodes, { frontmatter, nodes: settled });
+  if (marks !== undefined) return { kind: "conflict", page, reason: marks.replace(/\.$/, "") };
   const committed = await commitChange(writer, page, {
     kind: "command.undone",
     frontmatter,

@@ -57,6 +57,8 @@ export const kbRemove = defineTool<z.infer<typeof schema>>({
         return { kind: "changed", content: `What stands at node ${node} has changed, so nothing was removed.` };
       case "missing":
         return { kind: "failed", content: explainNoNode(node) };
+      case "refused":
+        return { kind: "failed", content: `Nothing was removed. ${result.reason}` };
       case "forbidden":
         return { kind: "failed", content: "The user of this run may read that page, but not change it." };
     }

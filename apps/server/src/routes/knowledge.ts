@@ -178,6 +178,7 @@ export function createKnowledgeRoutes({ sql, questions }: ServerDependencies) {
       const removed = await transaction(sql, async (tx): Promise<Edited> => {
         const result = await removeNode(writerOf(actor, tx), id.toLowerCase());
         if (result.kind === "forbidden") throw mayNotChange(id);
+        if (result.kind === "refused") throw new Problem("unfit_page", result.reason);
         if (result.kind !== "removed") throw noNode(id);
         const { page, commandId, nodeCount } = result;
         return {
