@@ -1,10 +1,8 @@
 import { createHash } from "node:crypto";
-import { diffPage } from "./diff-page.ts";
 import type { LoadedPage } from "./load-page.ts";
 import { compareWithPast, measureDistance } from "./match-past.ts";
-import { readPast, type PastPage } from "./page-history.ts";
+import { asWritten, readPast, type PastPage } from "./page-history.ts";
 import { parseOkf, type ParsedPage } from "./parse-okf.ts";
-import { planChanges } from "./plan-changes.ts";
 import type { Writer } from "./scope.ts";
 import { writeOutline } from "./write-outline.ts";
 
@@ -138,9 +136,7 @@ async function readKept(writer: Writer, page: LoadedPage, sha256: string): Promi
     select revision, source from file_sources where page_id = ${page.id} and sha256 = ${sha256}`;
   const past = kept && (await readPast(writer, page, kept.revision));
   if (kept === undefined || past === undefined) return undefined;
-  const { frontmatter, nodes } = parseOkf(kept.source);
-  const { inserted } = planChanges([], diffPage(past.nodes, nodes).wanted);
-  return { revision: kept.revision, state: { frontmatter, nodes: inserted } };
+  return { revision: kept.revision, state: asWritten(past, parseOkf(kept.source)) };
 }
 
 function digestOf(text: string): string {
