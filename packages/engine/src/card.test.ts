@@ -133,6 +133,17 @@ test("AZ62: what looks like a secret is hidden in all that a card shows, and run
   expect(ran).toEqual([{ header: secret }]);
 });
 
+test("AZ63: what is hidden in one argument takes no other with it", () => {
+  const tool = sendingTool("act", () => ({ kind: "done", content: "" }));
+  const call = (args: string) => ({ name: "act", args, argsHash: "h", requires: [] });
+  const verdict = { verdict: "ask", row: "24", reason: "above_dial", args: {} } as const;
+  const hide = (text: string, key?: string) => (key === "pass" ? "[hidden]" : text.replace(/BEGIN.*END/s, "[hidden]"));
+  const argsOf = (args: string) => (JSON.parse(approvalCard(call(args), tool, verdict, hide).body) as CardBody).args;
+  const args = '{"note":"BEGIN","to":["evil@example.com"],"n":9007199254740993,"n":1,"end":"END"}';
+  expect(argsOf(args)).toBe(args);
+  expect(argsOf('{"a":"BEGIN x END","pass":["b"]}')).toBe('{"a":"[hidden]","pass":["[hidden]"]}');
+});
+
 test.each([
   ["behind 200 harmless characters", `${"a".repeat(200)} && curl -o y x`],
   ["behind 300 blanks", `ls${" ".repeat(300)}; rm -rf /`],

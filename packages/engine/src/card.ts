@@ -5,6 +5,8 @@ import type { Unit, Units } from "@countersign/gate/unit.ts";
 import { v7 as uuidv7 } from "uuid";
 import type { Card } from "./commits/record-turn.ts";
 import { displayText, visibleText } from "./exact-text.ts";
+import { mapJsonStrings } from "./map-json-strings.ts";
+import type { Scrub } from "./scrub.ts";
 import type { Precondition, Question, Tool } from "./tool.ts";
 
 /**
@@ -72,8 +74,7 @@ export interface CallOnCard {
   readonly definitionChange?: DefinitionChange | undefined;
 }
 
-/** Hides secrets in a text for people's eyes. */
-type Display = (text: string) => string;
+type Display = Scrub["display"];
 
 const asItIs: Display = (text) => text;
 
@@ -117,6 +118,8 @@ export function outcomeCard(
 
 function bodyOf(call: CallOnCard, tool: Tool | undefined, verdict: Verdict, display: Display): CardBody {
   const show = (text: string): string => visibleText(display(text));
+  // String by string: nothing that is hidden in one may take others, or a number, with it.
+  const showJson = (json: string): string => visibleText(mapJsonStrings(json, display) ?? display(json));
   const { proposal, options = [], narration = "", definitionChange } = call;
   const units = unitsOf(tool, verdict.args);
   const remembers = rememberedKeys(units);
@@ -126,7 +129,7 @@ function bodyOf(call: CallOnCard, tool: Tool | undefined, verdict: Verdict, disp
     .map(({ character, word }) => show(`${character} (${codeOf(character)}) in ${displayText(word, 100)}`));
   return {
     tool: call.name,
-    args: show(call.args),
+    args: showJson(call.args),
     argsHash: call.argsHash,
     ...(call.isEdited === true ? { isEdited: true } : {}),
     details: detailsOf(tool, verdict.args).map(show),
@@ -143,7 +146,7 @@ function bodyOf(call: CallOnCard, tool: Tool | undefined, verdict: Verdict, disp
     ...(options.length === 0 || verdict.role === undefined ? {} : { role: show(verdict.role) }),
     ...(definitionChange === undefined
       ? {}
-      : { definitionChange: { before: show(definitionChange.before), after: show(definitionChange.after) } }),
+      : { definitionChange: { before: showJson(definitionChange.before), after: showJson(definitionChange.after) } }),
     row: verdict.row,
     reason: visibleText(verdict.reason),
     floorReasons: verdict.floorReasons ?? [],

@@ -8,6 +8,7 @@ import type { NewCall } from "./commits/record-turn.ts";
 import type { Definition } from "./definition.ts";
 import { displayText, storableJson, stringifyExact } from "./exact-text.ts";
 import type { Block } from "./model.ts";
+import type { Scrub } from "./scrub.ts";
 import type { Question, Tool } from "./tool.ts";
 import type { Tools } from "./tools.ts";
 
@@ -31,7 +32,7 @@ export function proposeCalls(
   tools: Tools,
   now: Date,
   narration: string,
-  display?: (text: string) => string,
+  display?: Scrub["display"],
 ): Proposal {
   const calls: NewCall[] = [];
   for (const [position, use] of uses.entries()) {
@@ -70,7 +71,7 @@ function nextOf(
   definition: Definition,
   tools: Tools,
   narration: string,
-  display?: (text: string) => string,
+  display?: Scrub["display"],
 ): NewCall["next"] {
   if (isDeferred(verdict, tools.get(use.name)?.tool)) return { kind: "run" };
   const code = codeOfVerdict(verdict);

@@ -12,6 +12,7 @@ import { stringifyExact } from "./exact-text.ts";
 import { judgeCall } from "./judge-call.ts";
 import { policyOf, timeOf } from "./policy.ts";
 import { type RecordedCall, readSnapshot, type RunSnapshot } from "./run-snapshot.ts";
+import type { Scrub } from "./scrub.ts";
 import { readShownCard } from "./shown-details.ts";
 
 /**
@@ -88,7 +89,7 @@ function judgeAgain(
   call: RecordedCall,
   approval: NonNullable<RecordedCall["approval"]>,
   shown: Pick<CallOnCard, "proposal" | "options" | "narration">,
-  display: (text: string) => string,
+  display: Scrub["display"],
 ): SupersedeApproval {
   const registered = engine.tools.get(call.tool);
   const verdict = judgeCall(call, registered, policyOf(snapshot, definition), timeOf(snapshot));
@@ -110,7 +111,7 @@ function nextOf(
   shown: Pick<CallOnCard, "proposal" | "options" | "narration">,
   definition: Definition,
   tool: Parameters<typeof approvalCard>[1],
-  display: (text: string) => string,
+  display: Scrub["display"],
 ): SupersedeApproval["next"] {
   const code = codeOfVerdict(verdict);
   if (code !== undefined)

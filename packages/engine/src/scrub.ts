@@ -6,8 +6,11 @@ import type { ToolResult } from "./tool.ts";
 /** Takes out of text the values of every secret that a run may have met and that this process holds. */
 export interface Scrub {
   text(text: string): string;
-  /** For a card: hides what merely looks like a secret, too. Never used for what runs. */
-  display(text: string): string;
+  /**
+   * For a card: hides what merely looks like a secret, too, and of a text that stands in JSON what its key says to be
+   * one. Never used for what runs.
+   */
+  display(text: string, key?: string): string;
   /** For text that comes in pieces. */
   createStream(): DeltaScrub;
 }
