@@ -1,15 +1,18 @@
+import type { Queryable } from "@countersign/db/connect.ts";
 import type { Committer } from "@countersign/engine/committer.ts";
 import { answerQuestion } from "@countersign/engine/commits/answer-question.ts";
 import { type Actor, requireRole } from "./auth.ts";
 import { Problem } from "./problem.ts";
+import { readExactOptions } from "./queries/questions.ts";
 import type { Question } from "./shapes/questions.ts";
 
 /**
  * Answers a question for the actor, or dismisses it where `answer` is undefined. When it returns, that stands and the run
- * is on its way; where the actor had answered the same before, it still stands. Other outcomes are refusals.
+ * is on its way; where the actor had answered the same before, it still stands. Other outcomes are refusals. Of an option in
+ * which a secret was hidden from the actor, the answer is what it says.
  */
 export async function answer(
-  commit: Committer,
+  { sql, commit }: { readonly sql: Queryable; readonly commit: Committer },
   actor: Actor,
   question: Question,
   answerText: string | undefined,
@@ -20,7 +23,7 @@ export async function answer(
     questionId: question.id,
     workspaceId: actor.workspaceId,
     userId: actor.userId,
-    answer: answerText,
+    answer: answerText === undefined ? undefined : await meantBy(sql, actor, question, answerText),
   });
   switch (outcome.kind) {
     case "answered":
@@ -52,4 +55,15 @@ export async function answer(
     case "not_found":
       throw new Problem("not_found", `There is no question ${question.id} in this workspace.`);
   }
+}
+
+async function meantBy(sql: Queryable, actor: Actor, question: Question, shown: string): Promise<string> {
+  if (!question.options.includes(shown)) return shown;
+  const options = new Set(await readExactOptions(sql, actor.workspaceId, question.id, shown));
+  const [option = shown, another] = options;
+  if (another === undefined) return option;
+  throw new Problem(
+    "invalid_request",
+    `${JSON.stringify(shown)} is how more than one option of the question is shown: they differ in what looks like a secret and is hidden. Answer in your own words. Nothing was answered.`,
+  );
 }

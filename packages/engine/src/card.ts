@@ -161,9 +161,9 @@ function shownOption({ id, label, detail }: Option, show: Display): Option {
   return { id, label: show(label), ...(detail === undefined ? {} : { detail: show(detail) }) };
 }
 
-/** The card of a question. */
-export function questionCard(question: Question): Card {
-  return { taskId: uuidv7(), title: displayText(question.question, 200), body: "{}" };
+/** The card of a question; its title is shown through `display`. */
+export function questionCard({ question }: Question, display: Display = asItIs): Card {
+  return { taskId: uuidv7(), title: displayText(display(question), 200), body: "{}" };
 }
 
 function titleOf({ tool, details }: CardBody): string {

@@ -83,7 +83,7 @@ function nextOf(
   if (verdict.verdict === "allow") {
     if (tool?.effect !== "question") return { kind: "run" };
     const question = shownQuestion(tool.question(verdict.args as never));
-    return { kind: "question", questionId: uuidv7(), card: questionCard(question), question };
+    return { kind: "question", questionId: uuidv7(), card: questionCard(question, display), question };
   }
   const card = approvalCard({ name: use.name, ...call, narration }, tool, verdict, display);
   return { kind: "approval", approvalId: uuidv7(), card, expiresMs: definition.approvalExpiresMs };

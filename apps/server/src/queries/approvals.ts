@@ -3,12 +3,17 @@ import { parseExact } from "@countersign/engine/exact-text.ts";
 import type { Approval } from "../shapes/approvals.ts";
 import { isGuarded } from "@countersign/ops/visible.ts";
 import { whyAsksEachTime } from "../asks-each-time.ts";
-import { hideInJson } from "./hide-secrets.ts";
+import { hideInJson, hideInText } from "./hide-secrets.ts";
 import { firstId, lastId } from "./ids.ts";
 import { type Owned, readGrouped, readOwned } from "./read-grouped.ts";
 
 /** SQL: what a card says of the run it belongs to. Needs `runs r`, `definitions d` and the starter `users s`. */
 export const runRef = `json_build_object('id', r.id, 'title', r.title, 'definition', d.name, 'startedBy', s.name)`;
+
+/** What `runRef` gives, for people's eyes. */
+export function hideInRun<R extends { readonly title: string }>(run: R): R {
+  return { ...run, title: hideInText(run.title) };
+}
 
 /**
  * SQL: the policy that a run is judged under, to be joined laterally. `offset 0`: the planner orders no more than eight
@@ -203,6 +208,9 @@ export async function readExactArgs(sql: Queryable, approvalId: string): Promise
 function toApproval({ card, args, editedArgs, ...row }: Row): FoundApproval {
   return {
     ...row,
+    run: hideInRun(row.run),
+    feedback: hideInText(row.feedback),
+    note: hideInText(row.note),
     args: hideInJson(args),
     editedArgs: editedArgs === null ? null : hideInJson(editedArgs),
     asksEachTime: row.kind === "approval" ? whyAsksEachTime(row.gateRow) : null,

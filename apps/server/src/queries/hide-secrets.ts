@@ -9,6 +9,11 @@ export function hideInValue(value: unknown, key?: string): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, hideInValue(member, name)]));
 }
 
+/** The same of a text that may be none. */
+export function hideInText<T extends string | null>(text: T): T | string {
+  return text === null ? text : redactShapes(text);
+}
+
 /** The same of JSON text: but for what is hidden in its strings, every token stays exactly as it stands. */
 export function hideInJson(json: string): string {
   return mapJsonStrings(json, redactShapes) ?? redactShapes(json);

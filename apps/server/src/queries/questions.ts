@@ -1,7 +1,8 @@
 import type { Queryable } from "@countersign/db/connect.ts";
 import { isGuarded } from "@countersign/ops/visible.ts";
 import type { Question } from "../shapes/questions.ts";
-import { deadlineOf, isOverdue, policyOfRun, runRef } from "./approvals.ts";
+import { deadlineOf, hideInRun, isOverdue, policyOfRun, runRef } from "./approvals.ts";
+import { hideInText } from "./hide-secrets.ts";
 
 const questions = `
   select q.id, case when o.is_overdue then 'expired' else q.status end as status,
@@ -32,5 +33,29 @@ export async function readQuestions(
   ids: readonly string[],
 ): Promise<FoundQuestion[]> {
   if (ids.length === 0) return [];
-  return await sql.unsafe<FoundQuestion[]>(questions, [workspaceId, [...ids]], { prepare: true });
+  const rows = await sql.unsafe<FoundQuestion[]>(questions, [workspaceId, [...ids]], { prepare: true });
+  return rows.map((row) => ({
+    ...row,
+    run: hideInRun(row.run),
+    question: hideInText(row.question),
+    options: row.options.map(hideInText),
+    context: hideInText(row.context),
+    defaultAnswer: hideInText(row.defaultAnswer),
+    answer: hideInText(row.answer),
+  }));
+}
+
+/** The options of a question that are shown as `shown`, as they stand. */
+export async function readExactOptions(
+  sql: Queryable,
+  workspaceId: string,
+  questionId: string,
+  shown: string,
+): Promise<readonly string[]> {
+  const [row] = await sql.unsafe<{ options: readonly string[] }[]>(
+    "select options from questions where workspace_id = $1::uuid and id = $2::uuid",
+    [workspaceId, questionId],
+    { prepare: true },
+  );
+  return row?.options.filter((option) => hideInText(option) === shown) ?? [];
 }

@@ -4,7 +4,7 @@ import type { Call, LogLine, RunTree, Steer } from "../shapes/runs.ts";
 import { readApprovalsOfCalls } from "./approvals.ts";
 import type { Actor } from "../auth.ts";
 import { isClosedTo, showOpenApproval, showQuestion } from "../closed-runs.ts";
-import { hideInJson } from "./hide-secrets.ts";
+import { hideInJson, hideInText, hideInValue } from "./hide-secrets.ts";
 import { readQuestions } from "./questions.ts";
 import { readEntries, readEntriesBefore, readLinesOfCalls } from "./run-log.ts";
 import { readRun } from "./runs.ts";
@@ -86,7 +86,7 @@ export async function readRunTree(
   const toCall = ({ turnSeq: _turn, questionId, ...row }: CallRow): Call => ({
     ...row,
     args: hideInJson(row.args),
-    result: row.result === null ? null : parseExact(row.result),
+    result: row.result === null ? null : hideInValue(parseExact(row.result)),
     approvals: (approvalsOfCalls.get(row.id) ?? []).map((approval) => showOpenApproval(actor, approval)),
     question: questionOf.get(questionId ?? "") ?? null,
     log: linesOfCalls.get(row.id) ?? [],
@@ -97,7 +97,7 @@ export async function readRunTree(
     nextAfter: hasMore ? last : null,
     // The first line of all is what the run was started with.
     prevBefore: first > 1 ? first : null,
-    steers: sent.toReversed().map((steer) => ({ ...steer, message: parseExact(steer.message) })),
+    steers: sent.toReversed().map((steer) => ({ ...steer, message: hideInText(parseExact<string>(steer.message)) })),
   };
 }
 

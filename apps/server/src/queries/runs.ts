@@ -2,6 +2,7 @@ import type { Queryable } from "@countersign/db/connect.ts";
 import { parseExact } from "@countersign/engine/exact-text.ts";
 import { isGuarded } from "@countersign/ops/visible.ts";
 import { type Run, type RunDetail, runStatus } from "../shapes/runs.ts";
+import { hideInText, hideInValue } from "./hide-secrets.ts";
 import { lastId } from "./ids.ts";
 import { type Owned, readGrouped, readOwned } from "./read-grouped.ts";
 
@@ -107,7 +108,7 @@ export async function readRuns(
   const rows = await sql.unsafe<Row[]>(listed, [workspaceId, cursorId, limit, status ?? null, [...stored]], {
     prepare: true,
   });
-  return rows.map(({ grants: _grants, output: _output, ...run }) => run);
+  return rows.map(({ grants: _grants, output: _output, ...run }) => hideInShown(run));
 }
 
 /** One run with its grants and its output; undefined where the workspace has none of this id. */
@@ -118,6 +119,13 @@ export async function readRun(sql: Queryable, workspaceId: string, id: string): 
 const readOne = readGrouped((sql, asked: readonly Owned[]) =>
   readOwned(asked, async (workspaceId, ids) => {
     const rows = await sql.unsafe<DetailRow[]>(byIds, [workspaceId, [...ids]], { prepare: true });
-    return rows.map((row): FoundRun => ({ ...row, output: row.output === null ? null : parseExact(row.output) }));
+    return rows.map((row): FoundRun => ({
+      ...hideInShown(row),
+      output: row.output === null ? null : hideInValue(parseExact(row.output)),
+    }));
   }),
 );
+
+function hideInShown<R extends Run>(run: R): R {
+  return { ...run, title: hideInText(run.title), endReason: hideInText(run.endReason) };
+}

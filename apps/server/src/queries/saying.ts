@@ -3,6 +3,7 @@ import { parseExact } from "@countersign/engine/exact-text.ts";
 import { isGuarded } from "@countersign/ops/visible.ts";
 import { isClosedTo } from "../closed-runs.ts";
 import type { Saying } from "../shapes/runs.ts";
+import { hideInText } from "./hide-secrets.ts";
 
 /** The most pieces that are put together: a turn that goes on for longer shows its end. */
 const mostPieces = 4_000;
@@ -40,8 +41,8 @@ export async function readSaying(
     told.flatMap((row) => (row.kind === kind && row.content !== null ? [String(parseExact(row.content))] : []));
   return {
     turn: first.turn,
-    text: textsOf("text").join(""),
-    thinking: textsOf("thinking").join(""),
+    text: hideInText(textsOf("text").join("")),
+    thinking: hideInText(textsOf("thinking").join("")),
     tools: textsOf("tool_use"),
   };
 }

@@ -1,7 +1,16 @@
 import type { Tx } from "@countersign/db/connect.ts";
 import type { Task } from "../shapes/tasks.ts";
 import { isGuarded } from "@countersign/ops/visible.ts";
-import { type FoundApproval, isOverdue, overdueWaits, policyOfRun, readApprovals, runRef } from "./approvals.ts";
+import {
+  type FoundApproval,
+  hideInRun,
+  isOverdue,
+  overdueWaits,
+  policyOfRun,
+  readApprovals,
+  runRef,
+} from "./approvals.ts";
+import { hideInText } from "./hide-secrets.ts";
 import { firstId, lastId } from "./ids.ts";
 import { type FoundQuestion, readQuestions } from "./questions.ts";
 
@@ -111,6 +120,9 @@ async function withCards(tx: Tx, workspaceId: string, rows: readonly Row[]): Pro
   );
   return rows.map(({ approvalId, questionId, ...task }) => ({
     ...task,
+    title: hideInText(task.title),
+    run: task.run === null ? null : hideInRun(task.run),
+    resolution: hideInText(task.resolution),
     approval: approvals.get(approvalId ?? "") ?? null,
     question: questions.get(questionId ?? "") ?? null,
   }));

@@ -3,6 +3,7 @@ import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import type { AppEnv, ServerDependencies } from "../context.ts";
 import { decodeCursor, pageOf } from "../cursor.ts";
 import { readActors } from "../queries/actors.ts";
+import { hideInText } from "../queries/hide-secrets.ts";
 import { actorSchema, answers, instant, moment, pageQuery } from "../shapes/common.ts";
 
 const sections = createRoute({
@@ -54,7 +55,14 @@ export function createTaskLogRoutes({ sql }: ServerDependencies) {
         rows.map(({ doneBy }) => doneBy),
       );
       return c.json(
-        { done: rows.map(({ runId: _runId, ...task }) => ({ ...task, doneBy: nameOf(task.doneBy) })), nextCursor },
+        {
+          done: rows.map(({ runId: _runId, ...task }) => ({
+            ...task,
+            title: hideInText(task.title),
+            doneBy: nameOf(task.doneBy),
+          })),
+          nextCursor,
+        },
         200,
       );
     });

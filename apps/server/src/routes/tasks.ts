@@ -174,7 +174,7 @@ export function createTaskRoutes(deps: ServerDependencies & DecidingDependencies
           });
         } else if (task.question !== null) {
           if (task.question.isClosed === true) throw await closedRun(work.sql, actor);
-          await answer(work.commit, actor, task.question, undefined);
+          await answer(work, actor, task.question, undefined);
         } else {
           await closePlain(work, actor, task, "dismissed");
         }
@@ -188,7 +188,7 @@ export function createTaskRoutes(deps: ServerDependencies & DecidingDependencies
         const task = await findTask(work, actor, c.req.valid("param").id);
         if (task.question === null) throw wrongKind(task, "answered");
         if (task.question.isClosed === true) throw await closedRun(work.sql, actor);
-        await answer(work.commit, actor, task.question, c.req.valid("json").answer);
+        await answer(work, actor, task.question, c.req.valid("json").answer);
         return await findTask(work, actor, task.id);
       });
       return c.json(answered, 200);

@@ -1,3 +1,4 @@
+import { redactShapes } from "@countersign/broker/redact-shapes.ts";
 import { z } from "@hono/zod-openapi";
 import { problemSchema } from "../problem.ts";
 
@@ -35,7 +36,7 @@ export function storableLine(max: number) {
   );
 }
 
-/** The first line of `text`, short and showing all that it holds; for a title nobody gave. */
+/** The first line of `text`, short and showing all that it holds but what looks like a secret; for a title nobody gave. */
 export function titleFrom(text: string): string {
   const line = text
     .toWellFormed()
@@ -43,8 +44,10 @@ export function titleFrom(text: string): string {
     .split(/[\r\n\u2028\u2029]/u, 1)[0]
     ?.replaceAll(new RegExp(unprintable, "gu"), " ")
     .trim();
-  const characters = Array.from(line ?? "");
-  const short = characters.length > 80 ? `${characters.slice(0, 79).join("").trimEnd()}…` : line;
+  // Before it is cut: half a secret has no shape any more.
+  const shown = redactShapes(line ?? "");
+  const characters = Array.from(shown);
+  const short = characters.length > 80 ? `${characters.slice(0, 79).join("").trimEnd()}…` : shown;
   return short || "untitled";
 }
 
