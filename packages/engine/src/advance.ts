@@ -122,6 +122,6 @@ async function leave(engine: Engine, held: HeldRun): Promise<Step> {
   held.inFlight.clear();
   if (ends.some((end) => end.status === "fulfilled" && end.value.isParked === true)) return "parked";
   if (!held.isLeaving) return "lost";
-  const outcome = await engine.commit(releaseRun, { ...held.hold, isLeaving: true });
+  const outcome = await insist(held.abort.signal, () => engine.commit(releaseRun, { ...held.hold, isLeaving: true }));
   return outcome.kind === "released" ? "given_back" : "lost";
 }

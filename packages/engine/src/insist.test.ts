@@ -27,6 +27,14 @@ test("a lost connection leaves it open whether it happened, so it is sent until 
   expect(await insist(new AbortController().signal, failing(lost(), lost()).send)).toBe("answered at 3");
 });
 
+test.each(["53100", "57014", "40P01", "25006"])(
+  "DU22: what a database in trouble refuses (%s) passes by itself, so it is sent until it is answered",
+  async (code) => {
+    const refused = (): Error => Object.assign(new Error("not now"), { code });
+    expect(await insist(new AbortController().signal, failing(refused(), refused()).send)).toBe("answered at 3");
+  },
+);
+
 test("an error of the statement itself rejects at once", async () => {
   const { send, sent } = failing(lost(), new Error("violates a constraint"));
   await expect(insist(new AbortController().signal, send)).rejects.toThrow("violates a constraint");

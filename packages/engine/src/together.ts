@@ -39,8 +39,8 @@ export async function togetherOrAlone<T, R>(options: Together<T, R>): Promise<re
   return done;
 }
 
-/** SQLSTATE of a server that takes no writes, of a statement that does not fit the schema, and of a full disk. */
-const ofAll = /^(25...|42...|53100)$/;
+/** SQLSTATE of a server that takes no writes, of a statement that does not fit the schema, and of one without disk, memory or connections left. */
+const ofAll = /^(25...|42...|53...)$/;
 
 /** SQLSTATE of bad values, constraints, limits of size, raised errors and damaged rows: what the moment has no part in. */
 const ofRows = /^(2[123]...|54...|P0...|XX...)$/;

@@ -1,8 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { passesByItself } from "@countersign/db/connection-errors.ts";
 import type { Sql } from "@countersign/db/connect.ts";
 import { advance, type Step } from "./advance.ts";
 import { claimRuns } from "./commits/claim-runs.ts";
 import { passOverRun } from "./commits/pass-over-run.ts";
+import { releaseRun } from "./commits/release-run.ts";
 import { renewLeases } from "./commits/renew-leases.ts";
 import { type Engine, type HeldRun, takeInHand } from "./engine.ts";
 import { findStoppedHolds } from "./find-stopped-holds.ts";
@@ -37,6 +39,9 @@ export interface Worker {
 
 /** How often a beat tries the leases whose rows were locked, within a quarter of the time to the next. */
 const renewAttempts = 10;
+
+/** How long a run is held on to after an error of a database in trouble, so that its next claim does not meet it at once. */
+const troubleMs = 1_000;
 
 /** The most runs of one claim: the first of them are at work while the next are claimed. */
 const mostAtOnce = 64;
@@ -118,7 +123,10 @@ export function startWorker(engine: Engine, options: WorkerOptions): Worker {
     }
   }
 
-  /** A run that cannot be taken in hand keeps its lease until it runs out; recovery counts that against it. */
+  /**
+   * A run that cannot be taken in hand keeps its lease until it runs out, and recovery counts that against it; where the
+   * database was in trouble, which is not the run's fault, it is given back.
+   */
   async function take(snapshot: RunSnapshot, renewedAt: number): Promise<void> {
     try {
       const definition = await engine.definitionOf(snapshot.definitionId, snapshot.definitionVersion);
@@ -131,14 +139,17 @@ export function startWorker(engine: Engine, options: WorkerOptions): Worker {
       leasesOf.set(snapshot.id, (leasesOf.get(snapshot.id) ?? new Set()).add(leaseId));
     } catch (error) {
       engine.report({ kind: "run.dropped", runId: snapshot.id, error });
+      const { id: runId, epoch, leaseId } = snapshot;
+      if (leaseId === null || !passesByItself(error)) return;
+      await engine.commit(releaseRun, { runId, epoch, leaseId, isLeaving: true }).catch(() => undefined);
     }
   }
 
   async function drive(run: HeldRun): Promise<void> {
     const { runId, leaseId } = run.hold;
-    let step: Step = "go_on";
     try {
-      while (step === "go_on") step = await advance(engine, run);
+      let step: Step = "go_on";
+      while (step === "go_on") step = await advance(engine, run).catch((error: unknown) => leaveForNow(run, error));
       if (step === "lost") engine.report({ kind: "lease.lost", runId });
     } catch (error) {
       // The lease is left to run out: whoever claims the run next finds out what became of its calls.
@@ -152,6 +163,15 @@ export function startWorker(engine: Engine, options: WorkerOptions): Worker {
       // There is room again for what was left behind for want of it.
       if (mayBeMore) look.ask();
     }
+  }
+
+  /** What a database in trouble refused is no fault of the run: it is given back, once what else is under way has ended. */
+  async function leaveForNow(run: HeldRun, error: unknown): Promise<Step> {
+    if (run.isLeaving || run.abort.signal.aborted || !passesByItself(error)) throw error;
+    engine.report({ kind: "run.dropped", runId: run.hold.runId, error });
+    run.isLeaving = true;
+    await delay(troubleMs, undefined, { signal: run.abort.signal }).catch(() => undefined);
+    return "go_on";
   }
 
   /**
