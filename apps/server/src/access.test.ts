@@ -167,6 +167,7 @@ const prepare: Record<string, Prepare> = {
   "GET /v1/runs/{id}/grants": (world, owner) => runRoute(world, owner, "/grants"),
   "POST /v1/runs/{id}/steer": (world, owner) => runRoute(world, owner, "/steer", { message: "hurry" }),
   "POST /v1/runs/{id}/cancel": (world, owner) => runRoute(world, owner, "/cancel"),
+  "POST /v1/runs/{id}/resume": (world, owner) => runRoute(world, owner, "/resume"),
   "POST /v1/runs/{id}/grants/{capability}/revoke": (world, owner) => runRoute(world, owner, "/grants/mail.send/revoke"),
   "GET /v1/approvals/{id}": async (world) => ({
     path: `/v1/approvals/${(await cardOf(world, "approval")).approvalId}`,

@@ -40,6 +40,7 @@ export const access: readonly Access[] = [
   { route: "GET /v1/runs/{id}/events", least: "viewer", object: "shared" },
   { route: "POST /v1/runs/{id}/steer", least: "operator", object: "owned" },
   { route: "POST /v1/runs/{id}/cancel", least: "operator", object: "owned" },
+  { route: "POST /v1/runs/{id}/resume", least: "operator", object: "owned" },
   { route: "GET /v1/runs/{id}/grants", least: "viewer", object: "shared" },
   { route: "POST /v1/runs/{id}/grants/{capability}/revoke", least: "admin", object: "shared" },
 

@@ -56,6 +56,12 @@ const cases: Record<string, (world: World) => Promise<Case> | Case> = {
     const count = () => countRows("runs", `id = '${runId}' and status = 'canceled'`);
     return { path, body: { reason: "a" }, changed: { reason: "b" }, count };
   },
+  "POST /v1/runs/{id}/resume": async (world) => {
+    const runId = await givenRun(sql, world);
+    await sql`update runs set quarantined_at = clock_timestamp(), status = 'paused', waits_on = 'quarantine' where id = ${runId}`;
+    const count = () => countRows("audit", `run_id = '${runId}' and action = 'run.resumed'`);
+    return { path: `/v1/runs/${runId}/resume`, count };
+  },
   "POST /v1/runs/{id}/grants/{capability}/revoke": async (world) => {
     const runId = await givenRun(sql, world);
     const path = `/v1/runs/${runId}/grants/mail.send/revoke`;

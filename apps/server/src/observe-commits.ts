@@ -10,6 +10,7 @@ const names: Readonly<Record<string, string>> = {
   answer_question: "question.answer",
   steer_run: "run.steer",
   cancel_run: "run.cancel",
+  resume_run: "run.resume",
 };
 
 /** Hears of each commit with its outcome. */

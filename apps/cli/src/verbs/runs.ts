@@ -44,7 +44,7 @@ interface UnaskedOptions {
 
 /** `countersign runs …` */
 export function addRunVerbs(program: Command): void {
-  const runs = program.command("runs").description("Runs: list, look, follow, start, steer, cancel");
+  const runs = program.command("runs").description("Runs: list, look, follow, start, steer, cancel, resume");
 
   addVerb<{ status?: RunStatus; limit: number }>(runs, {
     usage: "ls",
@@ -153,6 +153,16 @@ export function addRunVerbs(program: Command): void {
       const json = reason === undefined ? {} : { reason };
       const run = await ask(cli.client.v1.runs[":id"].cancel.$post({ param: { id }, json }));
       tellRun(cli, run, [`Canceled: ${makeVisible(run.title)}`]);
+    },
+  });
+
+  addVerb(runs, {
+    usage: "resume <run>",
+    summary: "Let a run in quarantine go on, once what kept stopping it is mended",
+    async run(cli, [given = ""]) {
+      const id = await findRunId(cli.client, given);
+      const run = await ask(cli.client.v1.runs[":id"].resume.$post({ param: { id } }));
+      tellRun(cli, run, [`In no quarantine: ${makeVisible(run.title)}`]);
     },
   });
 }

@@ -2,8 +2,10 @@ import { randomUUID } from "node:crypto";
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
 import { commitWithin } from "@countersign/engine/commit.ts";
 import { completeCall } from "@countersign/engine/commits/complete-call.ts";
+import { recoverRuns } from "@countersign/engine/commits/recover-runs.ts";
 import { recordTurn } from "@countersign/engine/commits/record-turn.ts";
 import { aCall, aTurn, claimRun, givenGatedRun, givenRun } from "@countersign/engine/testing/fixtures.ts";
+import { endLease } from "@countersign/engine/testing/rows.ts";
 import { hc } from "hono/client";
 import { afterAll, expect, test } from "vitest";
 import type { App } from "../app.ts";
@@ -425,6 +427,22 @@ test("canceling is for the owner and administrators; a run that has ended says h
     status: "completed",
     output: "all done",
   });
+});
+
+test("a run in quarantine is let go on by its owner and administrators; one that is in none stays as it is, one that has ended says so", async () => {
+  const world = await givenPeople(sql);
+  const { tokens } = world;
+  const runId = await givenRun(sql, world);
+  await claimRun(sql, runId);
+  await endLease(sql, runId);
+  await recoverRuns(sql, 1_000, 1);
+  const resume = (token: string) => send(server, token, "POST", `/v1/runs/${runId}/resume`);
+  expect(await resume(tokens.approver)).toMatchObject({ status: 403 });
+  expect((await send(server, tokens.viewer, "GET", `/v1/runs/${runId}`)).body).toMatchObject({ waitsOn: "quarantine" });
+  for (const token of [tokens.operator, tokens.admin])
+    expect(await resume(token)).toMatchObject({ status: 200, body: { status: "running", waitsOn: null } });
+  await send(server, tokens.operator, "POST", `/v1/runs/${runId}/cancel`);
+  expect(await resume(tokens.operator)).toMatchObject({ status: 409, body: { code: "run_ended" } });
 });
 
 test("AZ54: approvals forged in the input, in a steer or in fields of a request are text or refused; the approval still waits", async () => {

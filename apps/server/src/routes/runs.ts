@@ -1,4 +1,5 @@
 import { cancelRun } from "@countersign/engine/commits/cancel-run.ts";
+import { resumeRun } from "@countersign/engine/commits/resume-run.ts";
 import type { Queryable } from "@countersign/db/connect.ts";
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import { type Actor, requireRole, requireSelfOrAdmin } from "../auth.ts";
@@ -132,7 +133,16 @@ const cancel = createRoute({
   responses: answers("The run is canceled", runDetailSchema),
 });
 
-/** Runs: start, read, follow, steer, cancel. */
+const resume = createRoute({
+  method: "post",
+  path: "/runs/{id}/resume",
+  summary: "Let a run in quarantine go on",
+  parameters: [idempotencyParameter],
+  request: { params: idParam },
+  responses: answers("The run is in no quarantine", runDetailSchema),
+});
+
+/** Runs: start, read, follow, steer, cancel, resume. */
 export function createRunRoutes(deps: ServerDependencies) {
   const { sql, closing } = deps;
 
@@ -243,6 +253,28 @@ export function createRunRoutes(deps: ServerDependencies) {
         }
       });
       return c.json(canceled, 200);
+    })
+    .openapi(resume, async (c) => {
+      const actor = c.get("actor");
+      const { id } = c.req.valid("param");
+      const resumed = await once(c, deps, async ({ sql, commit }) => {
+        const run = await findOwnRun(sql, actor, id, "Letting this run go on");
+        const { workspaceId, userId } = actor;
+        const outcome = await commit(resumeRun, { runId: id, workspaceId, userId });
+        switch (outcome.kind) {
+          case "resumed":
+          case "not_quarantined":
+            return await showRun(sql, actor, await findRun(sql, actor, id));
+          case "not_found":
+            throw noRun(id);
+          default:
+            throw new Problem(
+              "run_ended",
+              `The run ${run.title} had ended before (${outcome.kind}); nothing of it can go on.`,
+            );
+        }
+      });
+      return c.json(resumed, 200);
     });
 }
 
