@@ -1,9 +1,10 @@
+import { connect } from "@countersign/db/connect.ts";
 import { afterEach, expect, test } from "vitest";
 import { createDefinitions } from "./definition.ts";
 import type { Engine } from "./engine.ts";
 import type { Scenario } from "./scripted-model.ts";
-import { endEveryRun, outcomeOf, until } from "./testing/driver.ts";
-import { readingTool } from "./testing/engine.ts";
+import { callsOf, decidePending, endEveryRun, outcomeOf, stopPoint, until } from "./testing/driver.ts";
+import { readingTool, sendingTool } from "./testing/engine.ts";
 import { engineDatabase } from "./testing/engine-database.ts";
 import { givenRun, makeWorld } from "./testing/fixtures.ts";
 import { runRow } from "./testing/rows.ts";
@@ -84,3 +85,45 @@ test.each(["be taken in hand", "go on"])(
     expect(await outcomeOf(sql, runId)).toBe("completed: ok");
   },
 );
+
+test("DU22: news whose claim was answered into a broken connection reaches its holder, while a long call of the run goes on", async () => {
+  const world = await makeWorld(sql, { ...spec, toolset: ["look", "send"] });
+  const long = stopPoint<ToolResult>();
+  const tools = [
+    readingTool("look", () => long.stay(), { longRunning: true }),
+    sendingTool("send", (): ToolResult => ({ kind: "done", content: "sent" })),
+  ];
+  const scenario: Scenario = ({ results }) =>
+    results.length === 0
+      ? { use: ["look", "send"].map((tool) => ({ tool, args: {} })) }
+      : { say: results.map(({ content }) => content).join(" ") };
+  let lost = 0;
+  const own = connect(url);
+  const losing = new Proxy(own, {
+    get: (target, name) =>
+      name !== "unsafe"
+        ? (Reflect.get(target, name) as unknown)
+        : async (...statement: Parameters<typeof own.unsafe>) => {
+            const rows = await target.unsafe(...statement);
+            if (!statement[0].includes("from claim_runs(") || lost > 0 || !rows.some((row) => row["is_new"] === false))
+              return rows;
+            lost += 1;
+            throw Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
+          },
+  });
+  workers.push(aWorker(url, tools, scenario, { leaseMs: 30_000, over: { sql: losing } }));
+  const runId = await givenRun(sql, world);
+  try {
+    await long.reached;
+    await until(async () => (await callsOf(sql, runId)).some(({ status }) => status === "waiting"));
+    await decidePending(sql, world, runId, "approve");
+    await until(async () => (await callsOf(sql, runId)).some(({ result }) => result === "sent"));
+    expect(lost).toBe(1);
+    long.letGo({ kind: "done", content: "seen" });
+    await until(async () => (await runRow(sql, runId)).status === "completed");
+    expect(await outcomeOf(sql, runId)).toBe("completed: seen sent");
+  } finally {
+    long.letGo({ kind: "done", content: "seen" });
+    await own.end({ timeout: 1 });
+  }
+});

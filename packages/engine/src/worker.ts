@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { passesByItself } from "@countersign/db/connection-errors.ts";
+import { isOutcomeUnknown, passesByItself } from "@countersign/db/connection-errors.ts";
 import type { Sql } from "@countersign/db/connect.ts";
 import { advance, type Step } from "./advance.ts";
 import { claimRuns } from "./commits/claim-runs.ts";
@@ -85,7 +85,11 @@ export function startWorker(engine: Engine, options: WorkerOptions): Worker {
     const held = [...runs.values()].map(({ run }) => run.hold);
     if (limit === 0 && held.length === 0) return;
     const claimedAt = performance.now();
-    const claimed = await claimRuns(engine.sql, { worker: name, leaseMs, limit, held, tools }, passOver);
+    const request = { worker: name, leaseMs, limit, held, tools };
+    const claimed = await claimRuns(engine.sql, request, passOver).catch((error: unknown) => {
+      for (const { runId } of held) tellLost(runId, error);
+      throw error;
+    });
     mayBeMore = limit > 0 && claimed.filter(({ kind }) => kind === "claimed").length === limit;
     for (const one of claimed) {
       if (one.kind === "claimed") await take(one.snapshot, claimedAt);
@@ -97,6 +101,7 @@ export function startWorker(engine: Engine, options: WorkerOptions): Worker {
   /** A run that its own rows keep from being claimed, also with its news: it waits, and at last a person is to look at it. */
   async function passOver(runId: string, error: unknown): Promise<void> {
     engine.report({ kind: "claim.failed", runId, error });
+    tellLost(runId, error);
     if (!isFaultOfRows(error)) return;
     const holds = holdsOf(runId);
     for (const run of holds) {
@@ -114,6 +119,11 @@ export function startWorker(engine: Engine, options: WorkerOptions): Worker {
 
   function holdsOf(runId: string): HeldRun[] {
     return [...(leasesOf.get(runId) ?? [])].flatMap((leaseId) => runs.get(leaseId)?.run ?? []);
+  }
+
+  /** News is told once: where the answer was lost on the way, nobody but the run itself knows whether there was any. */
+  function tellLost(runId: string, error: unknown): void {
+    if (isOutcomeUnknown(error)) tellNews(runId);
   }
 
   function tellNews(runId: string): void {
