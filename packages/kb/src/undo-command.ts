@@ -160,7 +160,6 @@ async function undoChange(
   }
   if (await areElsewhere(writer, page, settled))
     return changedSince(page, "a node it removed stands on another page now");
-  const frontmatter = before.page?.frontmatter ?? page.frontmatter;
   const marks =
     findNewMarks(writer, page.frontmatter, frontmatter) ??
     findFalseHead(writer, page.nodes, { frontmatter, nodes: settled });

@@ -11,6 +11,7 @@ interface Props {
 
 interface State {
   readonly error: Error | null;
+  readonly at: string | undefined;
 }
 
 /**
@@ -18,14 +19,14 @@ interface State {
  * React has no other form for it.
  */
 export class Boundary extends Component<Props, State> {
-  override state: State = { error: null };
+  override state: State = { error: null, at: this.props.at };
 
-  static getDerivedStateFromError(error: unknown): State {
+  static getDerivedStateFromError(error: unknown): Partial<State> {
     return { error: error instanceof Error ? error : new Error(String(error)) };
   }
 
-  override componentDidUpdate(before: Props): void {
-    if (before.at !== this.props.at && this.state.error !== null) this.setState({ error: null });
+  static getDerivedStateFromProps({ at }: Props, state: State): State | null {
+    return at === state.at ? null : { error: null, at };
   }
 
   override render(): ReactNode {
