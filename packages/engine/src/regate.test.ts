@@ -41,6 +41,16 @@ async function approvalsOf(runId: string) {
      where a.run_id = ${runId} order by a.id`;
 }
 
+test("a worker that lacks the tool settles no approval of it, and says of none that it was judged", async () => {
+  const { world, runId } = await givenPending();
+  const versions = async () => await sql`select policy_versions from approvals where run_id = ${runId}`;
+  const before = await versions();
+  await bumpPolicy(sql, world);
+  expect(await regateApprovals(makeEngine(sql, [], actOnce), 100)).toBe(0);
+  expect(await approvalsOf(runId)).toEqual([{ status: "pending", card: "open", reason: "needs_approval" }]);
+  expect(await versions()).toEqual(before);
+});
+
 test("an approval that would be asked just the same is kept, and notes the newer policy: once approved it begins in the claim", async () => {
   const { world, runId } = await givenPending();
   await bumpPolicy(sql, world);

@@ -38,7 +38,8 @@ const openApprovals = `
 /**
  * Takes changes of policy one by one and judges the open approvals that they touch again, newest first, each under its own
  * run's lock: up to `limit` of them, and the next sweep goes on from there. Afterwards each of those is superseded where
- * the answer is another now, else marked as judged. One that cannot be judged is reported, and harms no other. Answers how
+ * the answer is another now, else marked as judged; one whose tool is not here stays as it is. One that cannot be judged is
+ * reported, and harms no other. Answers how
  * many were judged.
  */
 export async function regateApprovals(engine: Engine, limit: number): Promise<number> {
@@ -67,6 +68,8 @@ async function regate(engine: Engine, runId: string, approvalId: string): Promis
     const snapshot = await readSnapshot(engine.sql, runId);
     const call = snapshot.calls.find((one) => one.approval?.id === approvalId && one.approval.status === "pending");
     if (call?.approval == null) return false;
+    // Nobody can say without it what the answer would be; whoever has the tool meets the second look.
+    if (!engine.tools.has(call.tool)) return false;
     const definition = await engine.definitionOf(snapshot.definitionId, snapshot.definitionVersion);
     const { display } = await engine.scrubberOf(runId);
     const shown = await readShownCard(engine.sql, approvalId);

@@ -1,6 +1,7 @@
 import { hashArguments } from "@countersign/gate/canonical.ts";
 import { z } from "zod";
 import { describe, expect, test } from "vitest";
+import { advance } from "./advance.ts";
 import { cancelRun } from "./commits/cancel-run.ts";
 import { killScope } from "./commits/kill-scope.ts";
 import { recoverRuns } from "./commits/recover-runs.ts";
@@ -19,7 +20,7 @@ import {
 import { engineDatabase } from "./testing/engine-database.ts";
 import { givenRun, makeWorld, type World } from "./testing/fixtures.ts";
 import { scopeOf } from "./testing/policy.ts";
-import { countRows } from "./testing/rows.ts";
+import { countRows, runRow } from "./testing/rows.ts";
 import { aWorker } from "./testing/worker.ts";
 import { defineTool, type Tool, type ToolResult } from "./tool.ts";
 
@@ -164,19 +165,52 @@ describe("after a crash in the middle of a call", () => {
     expect(await outcomeOf(sql, runId)).toBe("completed: ok attempt 2");
   });
 
-  test("a call whose tool this worker does not have is unknown where it may have happened, and failed where it never began", async () => {
-    const { tool, middle } = crashingTool("once");
-    const { world, runId } = await givenCrash(tool, middle);
+  test("a call whose tool a worker does not have waits, ready, for one that has it: approved, or cut off by a crash", async () => {
     const without = makeEngine(sql, [readingTool("look", () => done(""))], actOnce);
-    expect(await driveRun(without, runId)).toBe("parked");
-    expect(await callsOf(sql, runId)).toMatchObject([{ status: "unknown" }]);
+    const waitsFor = async (engine: TestEngine, runId: string): Promise<void> => {
+      await expect(takeRun(without, runId)).rejects.toThrow("was not ready to be claimed");
+      expect(await runRow(sql, runId)).toMatchObject({ status: "running", is_ready: true, is_leased: false });
+      expect(await driveRun(engine, runId)).toBe("ended");
+      expect(await outcomeOf(sql, runId)).toMatch(/^completed: ok/);
+    };
+    const { tool, middle } = crashingTool("idempotent");
+    const { world, engine, runId } = await givenCrash(tool, middle);
+    await waitsFor(engine, runId);
 
-    const fresh = await givenRun(sql, world);
-    const engine = makeEngine(sql, [sendingTool("act", () => done(""))], actOnce);
-    await driveRun(engine, fresh);
-    await decidePending(sql, world, fresh, "approve");
-    expect(await driveRun(without, fresh)).toBe("ended");
-    expect(await callsOf(sql, fresh)).toMatchObject([{ status: "failed", code: "tool_not_available", attempt: 0 }]);
+    const asking = makeEngine(sql, [sendingTool("act", () => done("sent"))], actOnce);
+    const approved = await givenRun(sql, world);
+    await driveRun(asking, approved);
+    await decidePending(sql, world, approved, "approve");
+    await waitsFor(asking, approved);
+  });
+
+  test("a worker that holds a run when a call of it is approved that it has no tool for gives it back", async () => {
+    const world = await makeWorld(sql, { ...spec, toolset: ["act", "look"] });
+    const scenario: Scenario = ({ results }) =>
+      results.length === 0 ? { use: ["act", "look"].map((tool) => ({ tool, args: {} })) } : { say: "ok" };
+    const look = readingTool("look", () => done("seen"));
+    const act = sendingTool("act", () => done("sent"));
+    const engine = makeEngine(sql, [act, look], scenario);
+    const runId = await givenRun(sql, world);
+    // The turn is recorded, and its worker goes before it has looked.
+    const first = await takeRun(engine, runId);
+    await advance(engine, first);
+    first.isLeaving = true;
+    expect(await driveOut(engine, first)).toBe("given_back");
+
+    const middle = stopPoint<ToolResult>();
+    const without = makeEngine(sql, [readingTool("look", () => middle.stay())], scenario);
+    const held = await takeRun(without, runId);
+    const driving = driveOut(without, held);
+    await middle.reached;
+    await decidePending(sql, world, runId, "approve");
+    held.hasNews = true;
+    held.news.resolve();
+    middle.letGo(done("seen"));
+    expect(await driving).toBe("given_back");
+    expect(await callsOf(sql, runId)).toMatchObject([{ status: "requested" }, { status: "done" }]);
+    expect(await driveRun(engine, runId)).toBe("ended");
+    expect(await callsOf(sql, runId)).toMatchObject([{ status: "done", result: "sent" }, { status: "done" }]);
   });
 });
 

@@ -24,13 +24,8 @@ import type { RegisteredTool } from "./tools.ts";
  */
 export async function runCall(engine: Engine, held: HeldRun, call: RecordedCall): Promise<CallReport> {
   const registered = engine.tools.get(call.tool);
-  if (registered === undefined) {
-    return await refuse(engine, held, call, {
-      status: "failed",
-      content: `this worker has no tool ${call.tool}`,
-      code: "tool_not_available",
-    });
-  }
+  // Another worker may have it, and what a person approved is not for this one to refuse.
+  if (registered === undefined) return { callId: call.id, kind: "held" };
   const input = inputOf(call);
   if (hashArguments(input.argsText) !== input.argsHash) {
     return await refuse(engine, held, call, {

@@ -4,7 +4,7 @@
 -- news reads the run itself, in step with what it is doing.
 --   p_only: null, or the only runs to consider (a batch that failed is retried one by one).
 --   p_held, p_held_leases: the runs this process holds, by the leases it holds them with.
---   p_tools, p_definition_hashes: the tools this process can run.
+--   p_tools, p_definition_hashes: the tools this process can run; a run with a call of another waits for one that has it.
 create or replace function claim_runs(
   p_worker text, p_lease_ms bigint, p_limit int, p_only uuid[], p_held uuid[], p_held_leases uuid[],
   p_tools text[], p_definition_hashes text[]
@@ -26,6 +26,7 @@ begin
              and not exists (select 1 from policies p
                               where p.killed_at is not null
                                 and p.scope_id in ('00000000-0000-0000-0000-000000000000', r.workspace_id, r.definition_id, r.id))
+             and has_tools(r.id, p_tools)
            order by r.ready_at
            limit p_limit
              for no key update of r skip locked) l;

@@ -208,13 +208,13 @@ describe("approved calls begin in the claim", () => {
     expect(await sql`select from capability_leases where call_id = ${given.callId}`).toHaveLength(0);
   });
 
-  test("but not where this worker has another version of the tool, or none", async () => {
+  test("but not where this worker has another version of the tool; without it the run is left to others", async () => {
     const world = await makeWorld(sql);
-    for (const tools of [new Map([["mail.send", "newer"]]), new Map<string, string>()]) {
-      const { runId, callId } = await givenApprovedRun(sql, world);
-      expect(idsOf(await claim(sql, { tools }))).toEqual([runId]);
-      expect(await callRow(sql, callId)).toMatchObject({ status: "requested", attempt: 0 });
-    }
+    const { runId, callId } = await givenApprovedRun(sql, world);
+    expect(await claim(sql, { tools: new Map([["kb.read", "hash-of-kb.read"]]) })).toEqual([]);
+    expect(await runRow(sql, runId)).toMatchObject({ is_ready: true, is_leased: false });
+    expect(idsOf(await claim(sql, { tools: new Map([["mail.send", "newer"]]) }))).toEqual([runId]);
+    expect(await callRow(sql, callId)).toMatchObject({ status: "requested", attempt: 0 });
   });
 
   test("but not where the call commits with its own result", async () => {

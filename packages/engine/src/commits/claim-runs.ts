@@ -34,6 +34,7 @@ const candidates = `
      and not exists (select 1 from policies p
                       where p.killed_at is not null
                         and p.scope_id in ('00000000-0000-0000-0000-000000000000', r.workspace_id, r.definition_id, r.id))
+     and has_tools(r.id, $2::text[])
    order by r.ready_at
    limit $1`;
 
@@ -74,7 +75,9 @@ export async function claimRuns(
     together: () => send(null, request.held),
     members: async () => {
       const limit = request.limit === 0 ? 0 : request.limit + passedOver;
-      const ready = await sql.unsafe<{ id: string }[]>(candidates, [limit], { prepare: true });
+      const ready = await sql.unsafe<{ id: string }[]>(candidates, [limit, [...request.tools.keys()]], {
+        prepare: true,
+      });
       return [...request.held.map((hold) => ({ runId: hold.runId, hold })), ...ready.map(({ id }) => ({ runId: id }))];
     },
     alone: ({ runId, hold }) => (hold === undefined ? send([runId], []) : send([], [hold])),
