@@ -6,8 +6,8 @@ import { faultOfCommand, unitsOfCommand } from "@countersign/gate/shell/units.ts
 import { z } from "zod";
 import { commandEnvironment } from "./exec-environment.ts";
 import { canSwitchUser, takeUser } from "./exec-user.ts";
+import { findNamedFiles } from "./named-files.ts";
 import { type CommandOutcome, runCommand } from "./run-command.ts";
-import { readScripts, scriptsOf } from "./script-operands.ts";
 
 export interface OsExecOptions {
   /** `own`: each command runs as a user of its own, which takes root. `same`: as the worker's. */
@@ -98,14 +98,11 @@ export function osExec(options: OsExecOptions): Tool {
       `Limits: ${seconds} s, 8 KB of output`,
     ],
     async propose({ command, cwd }) {
-      const preconditions = await readScripts(scriptsOf(command, cwd));
-      const message =
-        preconditions.length === 0 ? "" : "It runs the scripts below as they are now; changed, it asks again.";
-      return { kind: "proposed", message, preconditions };
+      const { files, message } = await findNamedFiles(command, cwd);
+      return { kind: "proposed", message, preconditions: files };
     },
     async execute({ command, cwd }, { preconditions, signal }) {
-      const bound = preconditions.map(({ name }) => name);
-      const [changed] = changedPreconditions(preconditions, await readScripts(bound));
+      const [changed] = changedPreconditions(preconditions, (await findNamedFiles(command, cwd)).files);
       if (changed !== undefined) return { kind: "changed", content: changed };
       const user = options.user === "own" ? await takeUser() : undefined;
       if (options.user === "own" && user === undefined)
