@@ -5,7 +5,9 @@ import type { AddressInfo } from "node:net";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { loadOrMakeKey, makeKeyring } from "@countersign/broker/keyring.ts";
+import { loadKeyring, loadLiveKeyring, loadOrMakeKey, makeKeyring, replaceKey } from "@countersign/broker/keyring.ts";
+import { createProcessSecrets } from "@countersign/broker/process-secrets.ts";
+import { resealSecrets } from "@countersign/broker/rotate-keys.ts";
 import { putSecret } from "@countersign/broker/secrets.ts";
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
 import { transaction } from "@countersign/db/transaction.ts";
@@ -69,11 +71,16 @@ async function startReceiver(
 const everything = ["approval.requested", "approval.decided", "question.asked", "run.ended"];
 
 /** Registers an endpoint as the server does. */
-async function givenEndpoint(world: World, to: string, events = everything): Promise<string> {
+async function givenEndpoint(
+  world: World,
+  to: string,
+  events = everything,
+  publicKey = key.publicKey,
+): Promise<string> {
   const id = newId();
   const name = `webhook.${id}`;
   const { workspaceId } = world;
-  await putSecret(sql, key.publicKey, { workspaceId, name, capability: name, value: secret });
+  await putSecret(sql, publicKey, { workspaceId, name, capability: name, value: secret });
   await transaction(sql, async (tx) => {
     await tx.unsafe("select from webhook_follower for update");
     await tx.unsafe(
@@ -96,7 +103,7 @@ async function deliverEverything(over: Partial<DeliveriesOptions> = {}): Promise
   const deliveries = await startDeliveries({
     sql,
     boss,
-    keyring: makeKeyring([key]),
+    secrets: createProcessSecrets({ sql, keyring: makeKeyring([key]) }),
     log,
     mayBePrivate: true,
     pollMs: 30,
@@ -335,4 +342,24 @@ test("while no endpoint is enabled nothing is kept up with, and the next endpoin
   await cancel(world, await givenRun(sql, world));
   await findEvents(sql);
   expect(await deliveriesOf(endpoint)).toHaveLength(1);
+});
+
+test("KN28: after the master key was replaced, a worker that runs on signs what it sends with the secrets sealed anew", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "countersign-keys-"));
+  const { keyring, refresh: refreshKeyring, current } = await loadLiveKeyring(folder);
+  const world = await makeWorld(sql);
+  const receiver = await startReceiver();
+  const endpointId = await givenEndpoint(world, receiver.url, ["run.ended"], current.publicKey);
+  const stop = await deliverEverything({ secrets: createProcessSecrets({ sql, keyring, refreshKeyring }) });
+  const fresh = await replaceKey(folder);
+  await resealSecrets(sql, (await loadKeyring(folder)).keyring, fresh.publicKey);
+
+  const runId = await givenRun(sql, world);
+  const { workspaceId, operator: userId } = world;
+  await commitWithin(sql, cancelRun, { runId, workspaceId, userId, reason: "test" });
+  await expect.poll(() => receiver.received.length, { timeout: 15_000 }).toBe(1);
+  await stop();
+  const opened = await sql`
+    select subject from audit where workspace_id = ${workspaceId} and action = 'secret.opened'`;
+  expect(opened).toEqual([{ subject: `webhook.${endpointId}` }]);
 });

@@ -1,4 +1,4 @@
-import type { Keyring } from "@countersign/broker/keyring.ts";
+import type { ProcessSecrets } from "@countersign/broker/process-secrets.ts";
 import type { Sql } from "@countersign/db/connect.ts";
 import { singly } from "@countersign/engine/singly.ts";
 import type { Logger } from "pino";
@@ -13,7 +13,8 @@ const queue: RowQueue = { name: "webhooks", table: "webhook_deliveries" };
 export interface DeliveriesOptions {
   readonly sql: Sql;
   readonly boss: PgBoss;
-  readonly keyring: Keyring;
+  /** Lends what messages to webhooks are signed with. */
+  readonly secrets: Pick<ProcessSecrets, "use">;
   readonly log: Logger;
   /** Plain HTTP and private addresses pass. */
   readonly mayBePrivate: boolean;
@@ -39,7 +40,7 @@ const cleanEveryMs = 600_000;
  * run it. When it resolves its queue is there.
  */
 export async function startDeliveries(options: DeliveriesOptions): Promise<Deliveries> {
-  const { sql, boss, keyring, log, mayBePrivate, pollMs = 1_000, timeoutMs = 10_000 } = options;
+  const { sql, boss, secrets, log, mayBePrivate, pollMs = 1_000, timeoutMs = 10_000 } = options;
   const { mostAttempts = 13, retryDelaySeconds = 5, queuePollSeconds = 2, onAttempt = () => undefined } = options;
   const stopping = new AbortController();
   await openQueue(boss, queue.name, {
@@ -57,7 +58,7 @@ export async function startDeliveries(options: DeliveriesOptions): Promise<Deliv
     async (jobs) =>
       await Promise.all(
         jobs.map(async ({ id }) => {
-          const how = { sql, keyring, mayBePrivate, timeoutMs, mostAttempts, signal: stopping.signal };
+          const how = { sql, secrets, mayBePrivate, timeoutMs, mostAttempts, signal: stopping.signal };
           try {
             const outcome = await deliver(how, id);
             onAttempt(outcome);

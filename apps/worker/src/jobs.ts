@@ -1,5 +1,5 @@
 import type { Sql } from "@countersign/db/connect.ts";
-import type { Keyring } from "@countersign/broker/keyring.ts";
+import type { ProcessSecrets } from "@countersign/broker/process-secrets.ts";
 import type { Logger } from "pino";
 import { startCaptures } from "./captures/start-captures.ts";
 import { startDeliveries } from "./deliveries.ts";
@@ -11,7 +11,8 @@ export interface JobsOptions {
   readonly sql: Sql;
   /** Past any pooler: the queue keeps sessions of its own. */
   readonly databaseDirectUrl: string;
-  readonly keyring: Keyring;
+  /** Lends what messages to webhooks are signed with. */
+  readonly secrets: Pick<ProcessSecrets, "use">;
   readonly log: Logger;
   /** Webhooks may go to plain HTTP and private addresses. */
   readonly mayWebhooksBePrivate: boolean;
@@ -24,7 +25,7 @@ export interface JobsOptions {
  * it is under way; after `stop` nothing of it is, and the queue's connections are closed.
  */
 export async function startJobs(options: JobsOptions): Promise<{ stop(): Promise<void> }> {
-  const { sql, keyring, log, databaseDirectUrl, mayWebhooksBePrivate: mayBePrivate, onDelivery: onAttempt } = options;
+  const { sql, secrets, log, databaseDirectUrl, mayWebhooksBePrivate: mayBePrivate, onDelivery: onAttempt } = options;
   const boss = await startQueue(databaseDirectUrl, log);
   const parts: { stop(): Promise<void> }[] = [];
   const stop = async (): Promise<void> => {
@@ -32,7 +33,7 @@ export async function startJobs(options: JobsOptions): Promise<{ stop(): Promise
     await boss.stop({ graceful: true, timeout: 5_000 });
   };
   try {
-    parts.push(await startDeliveries({ sql, boss, keyring, log, mayBePrivate, onAttempt }));
+    parts.push(await startDeliveries({ sql, boss, secrets, log, mayBePrivate, onAttempt }));
     parts.push(await startCaptures({ sql, boss, log }));
     parts.push(await startHeartbeat({ sql, boss, log }));
   } catch (error) {

@@ -3,6 +3,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadOrMakeKey, makeKeyring } from "@countersign/broker/keyring.ts";
+import { createProcessSecrets } from "@countersign/broker/process-secrets.ts";
 import { connect } from "@countersign/db/connect.ts";
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
 import { storeBlob } from "@countersign/engine/blobs.ts";
@@ -45,7 +46,7 @@ test("DU25: every queue of the product has the policy standard, whatever another
   const jobs = await startJobs({
     sql,
     databaseDirectUrl: url,
-    keyring: makeKeyring([key]),
+    secrets: createProcessSecrets({ sql, keyring: makeKeyring([key]) }),
     log,
     mayWebhooksBePrivate: true,
     onDelivery: () => undefined,

@@ -121,7 +121,7 @@ export async function work(config: WorkerConfig, makeProvider: MakeProvider, log
     const jobs = await startJobs({
       sql,
       databaseDirectUrl: config.databaseDirectUrl,
-      keyring,
+      secrets,
       log,
       mayWebhooksBePrivate: config.mayWebhooksBePrivate,
       onDelivery: metrics.delivery,

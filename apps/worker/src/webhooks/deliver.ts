@@ -1,14 +1,13 @@
 import { BrokerError } from "@countersign/broker/broker-error.ts";
-import type { Keyring } from "@countersign/broker/keyring.ts";
-import { openSecret } from "@countersign/broker/open.ts";
-import { readSealed } from "@countersign/broker/secrets.ts";
+import { type ProcessSecrets, SecretMissing } from "@countersign/broker/process-secrets.ts";
 import type { Sql } from "@countersign/db/connect.ts";
 import { post, type PostOptions } from "./post.ts";
 import { signMessage } from "./sign.ts";
 
 export interface DeliverOptions extends PostOptions {
   readonly sql: Sql;
-  readonly keyring: Keyring;
+  /** Lends the endpoints' signing secrets. */
+  readonly secrets: Pick<ProcessSecrets, "use">;
   /** The last attempt is the one of this number. */
   readonly mostAttempts: number;
 }
@@ -54,7 +53,7 @@ const disable = `
  * turns the endpoint off, and anything else is tried again unless this was the last attempt.
  */
 export async function deliver(
-  { sql, keyring, mostAttempts, ...options }: DeliverOptions,
+  { sql, secrets, mostAttempts, ...options }: DeliverOptions,
   deliveryId: string,
 ): Promise<DeliveryOutcome> {
   const [row] = await sql.unsafe<Row[]>(read, [deliveryId], { prepare: true });
@@ -73,14 +72,9 @@ export async function deliver(
     await settle("failed", 0, null, "not sent: the endpoint is turned off");
     return "given_up";
   }
-  const secret = await openSigningSecret(sql, keyring, row);
-  if (secret === undefined) return await fail(0, null, "not sent: its signing secret does not open");
   const beganAt = performance.now();
-  const headers = signMessage(secret, {
-    id: row.messageId,
-    timestamp: Math.floor(Date.now() / 1_000),
-    body: row.payload,
-  });
+  const headers = await sign(secrets, row);
+  if (headers === undefined) return await fail(0, null, "not sent: its signing secret does not open");
   const outcome = await post(row.url, headers, row.payload, options);
   const tookMs = performance.now() - beganAt;
   if (outcome.kind === "failed") return await fail(tookMs, null, outcome.failure);
@@ -98,13 +92,15 @@ export async function deliver(
   return await fail(tookMs, status, isRedirect ? "it redirects, which is not followed" : "it did not accept it");
 }
 
-async function openSigningSecret(sql: Sql, keyring: Keyring, row: Row): Promise<string | undefined> {
-  const sealed = await readSealed(sql, { workspaceId: row.workspaceId, capability: row.secretName });
-  if (sealed === undefined) return undefined;
+async function sign(
+  secrets: Pick<ProcessSecrets, "use">,
+  { workspaceId, secretName: capability, messageId, payload }: Row,
+): Promise<ReturnType<typeof signMessage> | undefined> {
+  const message = { id: messageId, timestamp: Math.floor(Date.now() / 1_000), body: payload };
   try {
-    return openSecret(keyring, sealed.identity, sealed.sealed);
+    return await secrets.use({ workspaceId, capability }, async (secret) => signMessage(secret, message));
   } catch (error) {
-    if (error instanceof BrokerError) return undefined;
+    if (error instanceof BrokerError || error instanceof SecretMissing) return undefined;
     throw error;
   }
 }
