@@ -11,7 +11,7 @@ const databaseTime = `(extract(epoch from clock_timestamp()) * 1000)::float8 as 
 const ofRuns = `
   select r.id as "runId", ${databaseTime}, p.versions as "policyVersions", p.killed, y.policy, r.grants,
          ${canAnybodyAnswer} as "canAnybodyAnswer",
-         coalesce((select json_agg(json_build_object('approvalId', d.approval_id, 'tool', d.tool, 'argsHash', d.args_hash))
+         coalesce((select json_agg(json_build_object('approvalId', d.approval_id, 'tool', d.tool, 'argsHash', coalesce(d.run_args_hash, d.args_hash)))
                      from tool_calls d where d.run_id = r.id and d.result_code = 'user_denied'), '[]') as denials
     from runs r
     join policy_of($2::uuid[]) p on p.run_id = r.id

@@ -2,6 +2,8 @@ import { v7 as uuidv7 } from "uuid";
 import { expect, test } from "vitest";
 import { commitWithin } from "../commit.ts";
 import type { Hold } from "../held-run.ts";
+import { readPolicyFactsOfRuns } from "../read-policy-facts.ts";
+import { readSnapshot } from "../run-snapshot.ts";
 import { engineDatabase } from "../testing/engine-database.ts";
 import {
   aBegin,
@@ -215,4 +217,19 @@ test("what a person changed with an approval that no longer carries stays with t
     select c.run_args, c.run_args_hash, a.args_hash, a.edited_args
       from tool_calls c join approvals a on a.id = c.approval_id where c.id = ${given.callId}`;
   expect(row).toEqual({ run_args: '{"a":1}', run_args_hash: "edited", args_hash: "edited", edited_args: null });
+});
+
+test("what counts as denied is what the person denied: the arguments as somebody had changed them, not the model's", async () => {
+  const world = await makeWorld(sql);
+  const given = await givenApprovedRun(sql, world);
+  await sql`update approvals set edited_args = '{"a":1}', edited_args_hash = 'edited' where id = ${given.approvalId}`;
+  const hold = await claimRun(sql, given.runId);
+  const request = aRequest({ hold, callId: given.callId });
+  await commitWithin(sql, requestApprovals, request);
+  const asked = { runId: given.runId, approvalId: request.approvalId };
+  await commitWithin(sql, decideApproval, aDecision(world, asked, { answer: "deny", argsHash: "edited" }));
+  const denied = [{ approvalId: request.approvalId, tool: "mail.send", argsHash: "edited" }];
+  expect((await readSnapshot(sql, given.runId)).denials).toEqual(denied);
+  const facts = await readPolicyFactsOfRuns(sql, world.workspaceId, [given.runId]);
+  expect(facts.get(given.runId)?.denials).toEqual(denied);
 });

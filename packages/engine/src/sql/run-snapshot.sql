@@ -47,7 +47,7 @@ language sql stable as $$
                from steers s where s.run_id = r.id and r.unread > 0 and s.n > r.steers - r.unread), '[]'),
            'policy', y.policy,
            'denials', coalesce((
-             select json_agg(json_build_object('approvalId', d.approval_id, 'tool', d.tool, 'argsHash', d.args_hash))
+             select json_agg(json_build_object('approvalId', d.approval_id, 'tool', d.tool, 'argsHash', coalesce(d.run_args_hash, d.args_hash)))
                from tool_calls d where d.run_id = r.id and d.result_code = 'user_denied'), '[]'))
     from runs r
    cross join lateral policy_of(array[r.id]) p
