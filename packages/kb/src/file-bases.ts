@@ -65,6 +65,7 @@ export interface FileBase {
 
 export interface FileToCompare {
   readonly path: string;
+  readonly source: string;
   readonly parsed: ParsedPage;
   readonly from: FileState | undefined;
 }
@@ -78,7 +79,7 @@ export interface FileToCompare {
 export async function findBase(
   writer: Writer,
   page: LoadedPage,
-  { path, parsed, from }: FileToCompare,
+  { path, source, parsed, from }: FileToCompare,
 ): Promise<FileBase> {
   const imported = await readImported(writer, page, path);
   const given = from && (await readGiven(writer, page, from));
@@ -91,6 +92,9 @@ export async function findBase(
     const isNews = revision < page.revision && revision !== noted?.revision;
     return { base, revision, notes: isNews ? [sameAs(revision)] : [] };
   }
+  // An import that was killed has noted nothing in the folder.
+  const merged = await readKept(writer, page, digestOf(source));
+  if (merged !== undefined && merged.revision >= (noted?.revision ?? 1)) return { base: merged.state, notes: [] };
   const isSure = given !== undefined && noted === given;
   if (noted !== undefined && (isSure || past === undefined || measureDistance(parsed, noted.state) <= past.distance)) {
     return { base: noted.state, notes: [] };

@@ -125,7 +125,12 @@ async function importAgain(
   if (readFrontmatter(parsed.frontmatter).title !== undefined) await lockRenames(writer);
   const page = await lockPage(writer, pageId);
   if (page === undefined) return { kind: "skipped", reason: "you may not change the page it was imported as" };
-  const { base, revision, notes } = await findBase(writer, page, { path, parsed, from: file.from });
+  const { base, revision, notes } = await findBase(writer, page, {
+    path,
+    parsed,
+    source: file.source,
+    from: file.from,
+  });
   const result = await applyParsed(writer, page, parsed, "page.imported", base);
   switch (result.kind) {
     case "applied":

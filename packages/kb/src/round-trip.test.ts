@@ -139,6 +139,21 @@ describe("without a note of its folder", () => {
   });
 });
 
+test("a file that was merged, by an import that noted nothing in its folder, is not merged again", async () => {
+  const { me, id } = await givenPage();
+  const folder: Folder = { text: "" };
+  await exportTo(me, folder);
+  const [, two = ""] = await act.ids(me, id);
+  await append(me, id, "here");
+  folder.text = folder.text.replace("- two", "- two!");
+  const { from } = folder;
+  expect(await importFrom(me, folder)).toBe("updated");
+  await act.do(me, (writer) => editNode(writer, { nodeId: two, okf: "- too" }));
+  Object.assign(folder, { from });
+  expect(await importFrom(me, folder)).toBe("unchanged");
+  expect(await act.outline(me, id)).toBe("- one\n- too\n- here\n");
+});
+
 test("a note that belongs to nothing of the page is as none", async () => {
   const { me, id } = await givenPage();
   await append(me, id, "here");

@@ -52,6 +52,7 @@ export async function exportFiles(
         states.set(path, from);
       }
     }
+    // Not before the files: a note that is newer than its file would take away what the file does not have yet.
     if (files.length > 0 && !links.has(statesName)) isNoted = await writeStates(folder, states);
     cursor = nextCursor;
   }

@@ -27,7 +27,8 @@ export async function readStates(folder: string): Promise<FolderStates | undefin
 function isState(state: unknown): state is FileState {
   if (typeof state !== "object" || state === null || !("revision" in state) || !("sha256" in state)) return false;
   const { revision, sha256 } = state;
-  return Number.isInteger(revision) && Number(revision) > 0 && /^[0-9a-f]{64}$/.test(String(sha256));
+  const isRevision = Number.isInteger(revision) && Number(revision) > 0 && Number(revision) < 2 ** 31;
+  return isRevision && /^[0-9a-f]{64}$/.test(String(sha256));
 }
 
 /** Whether the folder has these noted now, a line each, so that two who export to a repository seldom meet. */

@@ -87,8 +87,14 @@ export async function importFiles(
     done += batch.length;
   }
 
-  /** The server takes all of a request or nothing. Where it fails, each file goes alone, and the one at which it fails stays. */
   async function send(batch: readonly SentFile[]): Promise<void> {
+    await sendAll(batch).finally(async () => {
+      if (states !== undefined && clone === undefined) await writeStates(folder, states);
+    });
+  }
+
+  /** The server takes all of a request or nothing. Where it fails, each file goes alone, and the one at which it fails stays. */
+  async function sendAll(batch: readonly SentFile[]): Promise<void> {
     const failed: { path: string; problem: CliError }[] = [];
     const toSend = await sendOnce(batch).then(
       () => [],
@@ -138,7 +144,6 @@ export async function importFiles(
   } catch (problem) {
     error = problem instanceof Error ? problem : new Error(String(problem));
   }
-  if (states !== undefined && clone === undefined) await writeStates(folder, states);
   return { report: { counts, nodeCount, notes, conflicts, others, unsent: files.length - done }, error };
 }
 
