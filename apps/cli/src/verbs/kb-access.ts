@@ -1,4 +1,3 @@
-import { directoryKeyOf } from "@countersign/kb/directories.ts";
 import type { Command } from "commander";
 import { ask, type Client } from "../client.ts";
 import { CliError } from "../exit.ts";
@@ -34,9 +33,8 @@ export function addAccessVerbs(kb: Command): void {
     options: withPlace,
     async run(cli, _args, options) {
       const place = await readPlace(cli.client, options);
-      const rules = (await listRules(cli.client)).filter(
+      const rules = (await listRules(cli.client, place.dir)).filter(
         (rule) =>
-          (place.dir === undefined || isSameDir(rule.dir, place.dir)) &&
           (place.pageId === undefined || rule.pageId === place.pageId) &&
           (place.userId === undefined || rule.user?.id === place.userId),
       );
@@ -76,9 +74,9 @@ export function addAccessVerbs(kb: Command): void {
     options: withPlace,
     async run(cli, _args, options) {
       const place = requirePlace(await readPlace(cli.client, options));
-      const found = (await listRules(cli.client)).find(
+      const found = (await listRules(cli.client, place.dir)).find(
         (rule) =>
-          (place.dir === undefined ? rule.dir === null : isSameDir(rule.dir, place.dir)) &&
+          (place.dir !== undefined || rule.dir === null) &&
           rule.pageId === (place.pageId ?? null) &&
           (rule.user?.id ?? null) === (place.userId ?? null),
       );
@@ -111,18 +109,14 @@ async function readPlace(client: Client, { dir, page, user }: PlaceOptions): Pro
   };
 }
 
-/** A rule bears one spelling of its directory and holds for all of them. */
-function isSameDir(ruled: string | null, asked: string): boolean {
-  return ruled !== null && directoryKeyOf(ruled) === directoryKeyOf(asked);
-}
-
 function requirePlace(place: Place): Place {
   if (place.dir !== undefined || place.pageId !== undefined) return place;
   throw new CliError("usage", "Where? Give --dir <directory>, / for everything, or --page <page>.");
 }
 
-async function listRules(client: Client) {
-  return (await ask(client.v1["access-rules"].$get())).rules;
+/** All rules, or those of a directory: which spellings of its name are one the server knows. */
+async function listRules(client: Client, dir: string | undefined) {
+  return (await ask(client.v1["access-rules"].$get({ query: dir === undefined ? {} : { dir } }))).rules;
 }
 
 function nameLevel(level: string): string {

@@ -1,6 +1,7 @@
 import type { Queryable } from "@countersign/db/connect.ts";
 import { transaction } from "@countersign/db/transaction.ts";
 import { type AccessRule, deleteAccessRule, listAccessRules, setAccessRule } from "@countersign/kb/access-rules.ts";
+import { directoryKeyOf } from "@countersign/kb/directories.ts";
 import { type Reader, visiblePages } from "@countersign/kb/scope.ts";
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import { requireRole } from "../auth.ts";
@@ -16,7 +17,15 @@ const list = createRoute({
   method: "get",
   path: "/access-rules",
   summary: "Who may read and change which directories and pages; what no rule names is open to all",
-  request: {},
+  request: {
+    query: z.object({
+      dir: z
+        .string()
+        .max(1_000)
+        .optional()
+        .meta({ description: "Only those of this directory, under any spelling of its name" }),
+    }),
+  },
   responses: answers("The rules", accessRuleListSchema),
 });
 
@@ -36,17 +45,23 @@ const remove = createRoute({
   responses: answers("The rule is removed", z.object({ id: z.string(), outcome: z.literal("removed") })),
 });
 
+function isOfDirectory(rule: AccessRule, dir: string): boolean {
+  return rule.dir !== null && directoryKeyOf(rule.dir) === directoryKeyOf(dir);
+}
+
 /** Access to directories and pages, in the hands of administrators. Nobody reads around a rule, but they may change it. */
 export function createAccessRuleRoutes({ sql }: ServerDependencies) {
   return new OpenAPIHono<AppEnv>()
     .openapi(list, async (c) => {
       const actor = c.get("actor");
       requireRole(actor, "admin", "Listing access rules");
+      const { dir } = c.req.valid("query");
       const rules = await transaction(
         sql,
         async (tx) => {
           const reader = writerOf(actor, tx);
-          return await show(reader, await listAccessRules(reader));
+          const all = await listAccessRules(reader);
+          return await show(reader, dir === undefined ? all : all.filter((rule) => isOfDirectory(rule, dir)));
         },
         { isReadOnly: true },
       );

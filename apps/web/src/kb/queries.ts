@@ -20,7 +20,7 @@ export function useSearch(q: string) {
 
 /** A page as it is now. */
 export function usePage(id: string) {
-  return useQuery({ queryKey: ["pages", id], queryFn: () => ask(api.pages[":id"].$get({ param: { id } })) });
+  return useQuery({ queryKey: ["pages", id], queryFn: () => ask(api.pages[":id"].$get({ param: { id }, query: {} })) });
 }
 
 /** The changes of a page, newest first, by parts. */
