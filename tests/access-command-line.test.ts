@@ -50,6 +50,7 @@ test("a rule is shown and taken under any spelling of its directory", { timeout:
     ["C++", "c"],
     ["(Old) Papers!", "old-papers"],
     ["ﬁnance/Löhne", "Finance/LÖHNE "],
+    ["/", "//"],
   ] as const) {
     expect(await cli("admin", "access", "give", "read", "--dir", given)).toMatchObject({ code: 0 });
     for (const dir of [given, asked])

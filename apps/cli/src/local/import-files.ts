@@ -88,9 +88,11 @@ export async function importFiles(
   }
 
   async function send(batch: readonly SentFile[]): Promise<void> {
-    await sendAll(batch).finally(async () => {
+    try {
+      await sendAll(batch);
+    } finally {
       if (states !== undefined && clone === undefined) await writeStates(folder, states);
-    });
+    }
   }
 
   /** The server takes all of a request or nothing. Where it fails, each file goes alone, and the one at which it fails stays. */

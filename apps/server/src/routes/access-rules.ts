@@ -11,7 +11,7 @@ import { Problem } from "../problem.ts";
 import { readActors } from "../queries/actors.ts";
 import { appendAudit } from "../queries/audit.ts";
 import { answers, idParam, jsonBody } from "../shapes/common.ts";
-import { accessRuleListSchema, accessRuleSchema, newAccessRuleSchema } from "../shapes/pages.ts";
+import { accessRuleListSchema, accessRuleSchema, directory, newAccessRuleSchema } from "../shapes/pages.ts";
 
 const list = createRoute({
   method: "get",
@@ -19,11 +19,7 @@ const list = createRoute({
   summary: "Who may read and change which directories and pages; what no rule names is open to all",
   request: {
     query: z.object({
-      dir: z
-        .string()
-        .max(1_000)
-        .optional()
-        .meta({ description: "Only those of this directory, under any spelling of its name" }),
+      dir: directory.optional().openapi({ description: "Only those of this directory, however it is written" }),
     }),
   },
   responses: answers("The rules", accessRuleListSchema),
@@ -45,10 +41,6 @@ const remove = createRoute({
   responses: answers("The rule is removed", z.object({ id: z.string(), outcome: z.literal("removed") })),
 });
 
-function isOfDirectory(rule: AccessRule, dir: string): boolean {
-  return rule.dir !== null && directoryKeyOf(rule.dir) === directoryKeyOf(dir);
-}
-
 /** Access to directories and pages, in the hands of administrators. Nobody reads around a rule, but they may change it. */
 export function createAccessRuleRoutes({ sql }: ServerDependencies) {
   return new OpenAPIHono<AppEnv>()
@@ -56,12 +48,13 @@ export function createAccessRuleRoutes({ sql }: ServerDependencies) {
       const actor = c.get("actor");
       requireRole(actor, "admin", "Listing access rules");
       const { dir } = c.req.valid("query");
+      const key = dir === undefined ? undefined : directoryKeyOf(dir);
       const rules = await transaction(
         sql,
         async (tx) => {
           const reader = writerOf(actor, tx);
           const all = await listAccessRules(reader);
-          return await show(reader, dir === undefined ? all : all.filter((rule) => isOfDirectory(rule, dir)));
+          return await show(reader, key === undefined ? all : all.filter((rule) => isOf(rule, key)));
         },
         { isReadOnly: true },
       );
@@ -127,4 +120,8 @@ async function show(reader: Reader, rules: readonly AccessRule[]) {
     user: userId === null ? null : nameOf(`user:${userId}`),
     createdBy: nameOf(`user:${createdBy}`),
   }));
+}
+
+function isOf({ dir }: AccessRule, key: string): boolean {
+  return dir !== null && directoryKeyOf(dir) === key;
 }
