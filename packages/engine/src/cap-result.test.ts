@@ -3,8 +3,11 @@ import { testDatabase } from "@countersign/db/testing/test-database.ts";
 import { expect, test } from "vitest";
 import { storeBlob } from "./blobs.ts";
 import { capResult } from "./cap-result.ts";
+import type { Scenario } from "./scripted-model.ts";
+import { callsOf } from "./testing/driver.ts";
 import { driveRun, makeEngine, readingTool } from "./testing/engine.ts";
 import { givenRun, makeWorld } from "./testing/fixtures.ts";
+import type { ToolResult } from "./tool.ts";
 
 const { sql } = await testDatabase();
 
@@ -98,4 +101,33 @@ test("a run with a result of a megabyte goes on with its head, and its call keep
   >`select result_blob as blob, result from tool_calls where run_id = ${runId}`;
   expect(JSON.parse(call?.result ?? "")).toBe(told);
   expect((await readBlob(world.workspaceId, call?.blob ?? "")).equals(Buffer.from(whole))).toBe(true);
+});
+
+const say = (content: string, kind: ToolResult["kind"]) => (): ToolResult => ({ kind, content });
+const transactional = { effect: "transactional", tier: "write" };
+
+test.each([
+  ["fails", "failed", readingTool("act", say("x".repeat(300_000), "failed"))],
+  ["finds something changed", "failed", readingTool("act", say("x".repeat(300_000), "changed"), transactional)],
+  [
+    "proposes nothing",
+    "failed",
+    readingTool("act", say("", "done"), {
+      ...transactional,
+      propose: async () => say("x".repeat(300_000), "failed")(),
+    }),
+  ],
+  ["cannot tell", "unknown", readingTool("act", say("x".repeat(300_000), "unknown"), { effect: "once" })],
+])("what a tool says that %s is capped as any result", async (_how, status, tool) => {
+  const world = await makeWorld(sql, { name: "agent", model: "scripted", toolset: ["act"] });
+  const runId = await givenRun(sql, world);
+  const scenario: Scenario = ({ results }) =>
+    results.length === 0 ? { use: [{ tool: "act", args: {} }] } : { say: results.map(({ content }) => content).join() };
+  await driveRun(makeEngine(sql, [tool], scenario), runId);
+  const [call] = await callsOf(sql, runId);
+  expect(call?.status).toBe(status);
+  expect(call?.result).toMatch(/x{30000}x*\n\[(truncated|cut): /);
+  expect(call?.result?.length).toBeLessThan(maxResultBytes + 300);
+  const cards = await sql<{ card: string }[]>`select card from approvals where run_id = ${runId}`;
+  for (const { card } of cards) expect(card.length).toBeLessThan(maxResultBytes + 2_000);
 });

@@ -24,6 +24,14 @@ export async function capResult(sql: Queryable, workspaceId: string, content: st
   };
 }
 
+/** What is kept of a text that stands in no result: as much of it as a result may have, and how much more there was. */
+export function cutShort(text: string): string {
+  const bytes = Buffer.from(text, "utf8");
+  if (bytes.length <= maxResultBytes) return text;
+  const head = headOf(bytes);
+  return `${head}\n[cut: ${Buffer.byteLength(head)} of ${bytes.length} bytes are kept]`;
+}
+
 /** As many bytes as fit without cutting a character in two. */
 function headOf(bytes: Buffer): string {
   let end = maxResultBytes;

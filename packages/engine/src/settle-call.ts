@@ -1,6 +1,6 @@
 import type { Verdict } from "@countersign/gate/types.ts";
 import { v7 as uuidv7 } from "uuid";
-import { capResult } from "./cap-result.ts";
+import { capResult, cutShort } from "./cap-result.ts";
 import { inputOf } from "./call-input.ts";
 import { approvalCard, type CallOnCard, outcomeCard } from "./card.ts";
 import { type CompleteCall, completeCall } from "./commits/complete-call.ts";
@@ -85,7 +85,7 @@ export async function askAnew(
   return { callId: call.id, kind: "settled", change: { status: "waiting", waitsOn: "approval" }, ...newsOf(outcome) };
 }
 
-/** Records what an attempt came to: its result, without secrets and capped, or that nobody can tell. */
+/** Records what an attempt came to: its result, without secrets, or that nobody can tell. */
 export async function recordAttempt(
   engine: Engine,
   held: HeldRun,
@@ -95,11 +95,8 @@ export async function recordAttempt(
   if (attempt.kind === "abandoned") return { callId: call.id, kind: "lost" };
   const result = scrubResult(await scrubHeld(engine, held), attempt);
   if (result.kind === "unknown") return await becomeUnknown(engine, held, call, result.content);
-  const { content, blob } = await insist(held.abort.signal, () =>
-    capResult(engine.sql, held.snapshot.workspaceId, result.content),
-  );
   const code = result.kind === "failed" ? (result.code ?? "error") : undefined;
-  return await complete(engine, held, call, { status: result.kind, content, blob, code });
+  return await complete(engine, held, call, { status: result.kind, content: result.content, code });
 }
 
 /** How a call is settled, before it is put into a commit. */
@@ -126,14 +123,17 @@ export function transitionOf(
   };
 }
 
-/** Settles a call. Where the lease was lost meanwhile, what is known is kept as evidence and the report says `lost`. */
+/** Settles a call, with its result capped. Where the lease was lost meanwhile, what is known is kept as evidence and the report says `lost`. */
 export async function complete(
   engine: Engine,
   held: HeldRun,
   call: RecordedCall,
   completion: Completion,
 ): Promise<CallReport> {
-  const transition = transitionOf(held, call, completion);
+  const capped = await insist(held.abort.signal, () =>
+    capResult(engine.sql, held.snapshot.workspaceId, completion.content),
+  );
+  const transition = transitionOf(held, call, { ...completion, ...capped });
   const outcome = await insist(held.abort.signal, () => engine.commit(completeCall, transition));
   if (outcome.kind === "lease_lost")
     await keepEvidence(engine, held, call, completion.status === "done" ? "done" : "failed", transition.result);
@@ -159,15 +159,16 @@ export function reportOf(
 }
 
 /**
- * Records that nobody can tell whether the effect happened, and asks a person: the outcome card shows what is `known`, and
+ * Records that nobody can tell whether the effect happened, and asks a person: the outcome card shows what is known, and
  * every reason that running the call again would have to meet.
  */
 export async function becomeUnknown(
   engine: Engine,
   held: HeldRun,
   call: RecordedCall,
-  known: string,
+  said: string,
 ): Promise<CallReport> {
+  const known = cutShort(said);
   const tool = engine.tools.get(call.tool)?.tool;
   const policy = policyOf(held.snapshot, held.definition);
   const verdict = judgeCall(call, engine.tools.get(call.tool), policy, timeOf(held.snapshot));
