@@ -1,3 +1,5 @@
+import { expose } from "./expose.ts";
+
 /** A secret value that may not leave, under the name that takes its place. */
 export interface HeldValue {
   /** The secret's name, or another word for it, such as `database password`. */
@@ -35,9 +37,9 @@ const publicFields = new Set([
 ]);
 
 /**
- * Every form of these values that a text could show: raw, escaped as JSON once and twice, URL-encoded, as hex, and as
- * base64 in both alphabets and at each alignment; of a value that is JSON, also of each string in it, except in fields
- * that say where rather than what. Values under 8 characters have none.
+ * Every form of these values that a text could show: raw, escaped as JSON once and twice, URL-encoded, as hex, also in
+ * groups, as base64 in both alphabets and at each alignment, and as `expose` reads it; of a value that is JSON, also of
+ * each string in it, except in fields that say where rather than what. Values under 8 characters have none.
  */
 export function needlesOf(values: Iterable<HeldValue>): Needle[] {
   const needles = new Map<string, Needle>();
@@ -86,8 +88,9 @@ function formsOf(secret: string): string[] {
   const texts = [secret, ...(lines === secret ? [] : [lines])];
   return [
     ...texts.flatMap((text) => [text, ...jsonForms(text), ...urlForms(text)]),
-    hex,
-    hex.toUpperCase(),
+    ...[...texts, secret.replaceAll(" ", "+")].flatMap((text) => expose(text)?.text ?? []),
+    ...hexForms(hex),
+    ...hexForms(hex.toUpperCase()),
     ...base64Forms(bytes),
   ];
 }
@@ -127,6 +130,13 @@ function urlForms(text: string): string[] {
 
 function percent(unit: string): string {
   return `%${unit.charCodeAt(0).toString(16).toUpperCase()}`;
+}
+
+/** As it stands, and in groups of one byte and of two, wherever those begin. */
+function hexForms(hex: string): string[] {
+  const pairs = hex.match(/../g) ?? [];
+  const inTwos = [0, 1].map((odd) => pairs.map((pair, n) => (n > 0 && n % 2 === odd ? ` ${pair}` : pair)).join(""));
+  return [hex, pairs.join(" "), pairs.join(":"), ...inTwos];
 }
 
 /** At each alignment the characters that depend on the secret alone. */

@@ -14,6 +14,43 @@ const anyText = fc.string({
   ),
 });
 
+const unicode = (text: string, set: RegExp, up = false) =>
+  JSON.stringify(text)
+    .slice(1, -1)
+    .replace(set, (unit) => {
+      const code = unit.charCodeAt(0).toString(16).padStart(4, "0");
+      return `\\u${up ? code.toUpperCase() : code}`;
+    });
+
+/** How other programs write a text into theirs. */
+const writers = [
+  { write: (text: string) => JSON.stringify(text).slice(1, -1) },
+  { write: (text: string) => unicode(text, /[<>&]/g) },
+  { write: (text: string) => unicode(text, /[<>&'+]|[^\0-\x7f]/g, true).replaceAll('\\"', "\\u0022") },
+  { write: (text: string) => encodeURIComponent(text) },
+  { write: (text: string) => text.replaceAll("'", "'\\''") },
+  { write: (text: string) => text.replaceAll("'", `'"'"'`) },
+  { write: (text: string) => text.replaceAll('"', '""') },
+  {
+    write: (text: string) =>
+      text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;").replaceAll("'", "&#39;"),
+  },
+  { write: (text: string) => text.replaceAll(/[^A-Za-z0-9]/gu, (sign) => `&#x${sign.codePointAt(0)?.toString(16)};`) },
+  { write: (text: string) => text.replaceAll(/[^A-Za-z0-9 ]/gu, (sign) => (sign.length > 1 ? sign : `\\${sign}`)) },
+];
+
+/** As a mail carries it. */
+const carry = (text: string) => text.replaceAll("=", "=3D").replaceAll(/.{20}(?=.)/gsu, "$&=\r\n");
+
+const awkward = [
+  `pa&ss<w>o'rd/+"x=1`,
+  "tr\u00e4um \u{1f600} & 'mehr' wagen",
+  'aaaa"""aaaa',
+  'back\\slash\\\\new"s',
+  "ends in quotes''",
+];
+const awkwardSecret = fc.constantFrom(...awkward);
+
 /** Secret values: eight characters or more, from a small alphabet too, so that they overlap one another and themselves. */
 const secretText = fc
   .oneof(
@@ -112,6 +149,78 @@ describe("no form of a value survives", () => {
       expect(clean).toContain("[redacted mail.send]");
       expect(clean).not.toMatch(/canary|63616e|Y2FuYXJ|NhbmFye|jYW5hcn/i);
     }
+  });
+
+  test("KN24: as other programs escape it, however deep", () => {
+    fc.assert(
+      fc.property(
+        awkwardSecret,
+        fc.array(fc.constantFrom(...writers), { minLength: 1, maxLength: 3 }),
+        fc.boolean(),
+        (value, ways, isCarried) => {
+          const written = ways.reduce((text, { write }) => write(text), value);
+          const shown = isCarried ? carry(written) : written;
+          const values = [{ name: "k", value }];
+          expect(createScrubber(values).scrub(`before ${shown} after`)).toBe("before [redacted k] after");
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test("as other programs escape it, in pieces", () => {
+    const part = fc.oneof(
+      fc.constantFrom(..."\\%&'\"=\r\n3Dnux0041;<> ".split(""), "&amp;", "%25", "\\u00", "a".repeat(16)),
+      fc
+        .tuple(fc.constantFrom(...awkward), fc.array(fc.constantFrom(...writers), { maxLength: 2 }))
+        .map(([value, ways]) => ways.reduce((text, { write }) => write(text), value)),
+    );
+    const values = awkward.map((value, at) => ({ name: `k${at}`, value }));
+    const scrubber = createScrubber(values);
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 12 }), cuts, (parts, lengths) => {
+        const text = parts.join("");
+        const through = scrubber.createStream();
+        const told = piecesOf(text, lengths).map((piece) => through.push(piece));
+        expect(told.join("") + through.end()).toBe(scrubber.scrub(text));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test.each([
+    ["base64 in lines of 76", (bytes: Buffer) => bytes.toString("base64").replace(/.{76}/g, "$&\n")],
+    ["base64 in lines of 64, set in", (bytes: Buffer) => bytes.toString("base64").replace(/.{64}/g, "$&\r\n    ")],
+    ["base64 in lines, in JSON", (bytes: Buffer) => JSON.stringify(bytes.toString("base64").replace(/.{76}/g, "$&\n"))],
+    ["hex by bytes", (bytes: Buffer) => bytes.toString("hex").replace(/..(?=.)/g, "$& ")],
+    [
+      "hex with colons",
+      (bytes: Buffer) =>
+        bytes
+          .toString("hex")
+          .toUpperCase()
+          .replace(/..(?=.)/g, "$&:"),
+    ],
+    ["hex by twos", (bytes: Buffer) => bytes.toString("hex").replace(/.{4}(?=.)/g, "$& ")],
+    [
+      "hex by twos from the second byte on",
+      (bytes: Buffer) => `ff${bytes.toString("hex")}`.replace(/.{4}(?=.)/g, "$& "),
+    ],
+  ])("as %s, also in the midst of something longer", (_way, write) => {
+    const value = Array.from({ length: 200 }, (_, at) => String.fromCharCode(33 + ((at * 37) % 90))).join("");
+    const scrubber = createScrubber([{ name: "k", value }]);
+    const text = `a ${write(Buffer.from(value))} b`;
+    expect(scrubber.scrub(text)).toContain("[redacted k]");
+    expect(scrubber.scrub(text).length).toBeLessThan(40);
+    const inside = write(Buffer.from(`${"x".repeat(100)}${value}${"y".repeat(100)}`));
+    expect(scrubber.scrub(inside)).toContain("[redacted k]");
+    const through = scrubber.createStream();
+    expect(
+      inside
+        .split("")
+        .map((piece) => through.push(piece))
+        .join("") + through.end(),
+    ).toBe(scrubber.scrub(inside));
   });
 
   test("nor of a value of 8 characters", () => {

@@ -1,3 +1,4 @@
+import { expose, type Exposed } from "./expose.ts";
 import { createFinder, type Found } from "./find-needles.ts";
 import { needlesOf, type HeldValue } from "./needles.ts";
 
@@ -25,7 +26,7 @@ export function createScrubber(values: Iterable<HeldValue>): Scrubber {
   const finder = createFinder(needlesOf(values));
 
   function scrub(text: string): string {
-    const found = finder.find(text);
+    const found = findIn(finder, text, expose(text));
     return found.length === 0 ? text : replace(text, joinOverlapping(found), 0);
   }
 
@@ -34,29 +35,66 @@ export function createScrubber(values: Iterable<HeldValue>): Scrubber {
 
 type Finder = ReturnType<typeof createFinder>;
 
+/** Where values lie in a text as it stands, and as it reads without its escapes. */
+function findIn(finder: Finder, text: string, exposed: Exposed | undefined): Found[] {
+  const found = finder.find(text);
+  if (exposed === undefined || exposed.text === text) return found;
+  const inside = finder.find(exposed.text);
+  if (inside.length === 0) return found;
+  const mapped = inside.map(({ start, end, name }) => ({
+    start: exposed.startOf(start),
+    end: exposed.endOf(end),
+    name,
+  }));
+  return [...found, ...mapped].toSorted((one, other) => one.start - other.start || other.end - one.end);
+}
+
+/** As much of what was passed on is remembered: an escape that began in it goes on. */
+const remembered = 64;
+
+/** An escape that goes on for longer than any value could be passed on is nobody's. */
+const longestOpen = 16_384;
+
 function createScrubStream(finder: Finder): ScrubStream {
+  let before = "";
   let kept = "";
   // So much of the beginning of what is kept lies under a placeholder that was passed on already.
   let covered = 0;
 
   function push(chunk: string): string {
     kept += chunk;
-    return release(finder.findOpen(kept));
+    return release(false);
   }
 
-  function release(open: number): string {
-    const before = covered === 0 ? [] : [{ start: 0, end: covered, name: "" }];
-    const intervals = joinOverlapping([...before, ...finder.find(kept)]);
+  function release(isEnd: boolean): string {
+    const exposed = expose(before + kept);
+    const open = isEnd ? kept.length : Math.max(findOpen(exposed), kept.length - longestOpen);
+    const under = covered === 0 ? [] : [{ start: 0, end: covered, name: "" }];
+    const found = findIn(finder, before + kept, exposed).flatMap(({ start, end, name }) =>
+      end <= before.length ? [] : [{ start: Math.max(0, start - before.length), end: end - before.length, name }],
+    );
+    const intervals = joinOverlapping([...under, ...found]);
     const leaving = intervals.filter(({ start }) => start < open || (start === 0 && covered > 0));
     // The placeholder goes out at once; a value that overlaps the one under it is still looked for from `open` on.
     const upTo = Math.max(open, leaving.at(-1)?.end ?? 0);
     const text = replace(kept.slice(0, upTo), leaving, covered);
+    before = (before + kept.slice(0, open)).slice(-remembered);
     kept = kept.slice(open);
     covered = upTo - open;
     return text;
   }
 
-  return { push, end: () => release(kept.length) };
+  /** From where on what is kept could be the beginning of a value, or of an escape in one. */
+  function findOpen(exposed: Exposed | undefined): number {
+    const open = finder.findOpen(kept);
+    if (exposed === undefined) return open;
+    const { text, settled } = exposed;
+    const inside = finder.findOpen(text.slice(0, settled));
+    const unsettled = finder.find(text).find(({ end }) => end > settled)?.start ?? text.length;
+    return Math.max(0, Math.min(open, exposed.startOf(Math.min(inside, unsettled)) - before.length));
+  }
+
+  return { push, end: () => release(true) };
 }
 
 /** Intervals by start, those that share a character joined under the first one's name. */
