@@ -26,6 +26,24 @@ describe("AZ62: a display copy shows no", () => {
     ["set cookie", "set-cookie: sid=0123456789; HttpOnly", "0123456789"],
     ["key in a query", "https://x.example/?api_key=0123456789&page=2", "0123456789"],
     ["password in JSON", '{"password": "correct horse"}', "correct"],
+    ["bearer token behind a tab", "bearer\tabcdef123456", "abcdef123456"],
+    ["bearer token in a query", "?h=Bearer%20abcdef123456", "abcdef123456"],
+    ["password in the environment of a command", "PGPASSWORD=hunter22 psql", "hunter22"],
+    ["password of a longer name", "DB_PASSWORD: hunter22", "hunter22"],
+    ["key of a longer name", "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG", "wJalr"],
+    ["key that is called secret", "SECRET_KEY=hunterkey", "hunterkey"],
+    ["passphrase", "passphrase=hunter hunter", "=hunter"],
+    ["short name of a password", "pwd=hunter22", "hunter22"],
+    ["password as an option", "tool --db-password hunter22 -v", "hunter22"],
+    ["token as an option", "tool --token=0123456789", "0123456789"],
+    ["token as an option with a blank", "tool --token 0123456789", "0123456789"],
+    ["login of curl", "curl -s -u ann:hunter22 https://x.example", "hunter22"],
+    ["token in a query", "https://x.example/?token=abcdef0123&page=2", "abcdef0123"],
+    ["signature in a query", "https://x.example/?sv=1&sig=abcdef%2B0123", "abcdef"],
+    ["token in JSON", '{"id_token":"abcdef0123"}', "abcdef0123"],
+    ["npm token", join("npm", "_", "0123456789abcdefghij0123456789abcdef"), "0123456789abcdefghij"],
+    ["Hugging Face token", join("hf", "_", "abcdefghijklmnopqrstuvwxyz"), "abcdefghij"],
+    ["SendGrid key", join("SG", ".", "abcdefghij", ".", "klmnopqrstuvwxyz"), "abcdefghij"],
     ["AWS key", join("AK", "IA", "ABCDEFGHIJKLMNOP"), "ABCDEFGHIJKLMNOP"],
     ["GitHub token", join("gh", "p_", "0123456789abcdefghij0123456789abcdef"), "0123456789abcdefghij"],
     ["GitHub fine token", join("github", "_pat_", "0123456789abcdefghij0123456789"), "0123456789abcdefghij"],
@@ -76,6 +94,11 @@ test.each([
   "const key = map.get(id);",
   "sk-learn and task-list, eyJ",
   "a cookie, two cookies",
+  "cd $PWD; PWD=/srv/data2024 make",
+  "the token: evil@example.com, the secret: nothing-at-all",
+  "config=abcdef0123 inputTokens: 1234567 design: v1234567",
+  "docker run -u 1000:1000 image",
+  "tool --password --verbose",
 ])("ordinary text is shown as it is: %s", (text) => {
   expect(redactShapes(text)).toBe(text);
 });
@@ -128,6 +151,9 @@ test("what a key names as a secret is hidden in the text under it, and nothing b
   expect(redactShapes("correct-horse", "password")).toBe("[redacted credential]");
   expect(redactShapes("Bearer abcdefgh", "Authorization")).toBe("Bearer [redacted credential]");
   expect(redactShapes("a=bcdefgh; reboot", "cookie")).toBe("[redacted cookie]; reboot");
+  expect(redactShapes("correct-horse", "dbPassword")).toBe("[redacted credential]");
+  expect(redactShapes("abcdef0123", "id_token")).toBe("[redacted credential]");
+  expect(redactShapes("evil@example.com", "token")).toBe("evil@example.com");
   expect(redactShapes("correct-horse", "passwordHint")).toBe("correct-horse");
 });
 
@@ -142,6 +168,9 @@ test("a copy of a copy is the copy", () => {
             "https://",
             "a:b@",
             "password=",
+            "--token ",
+            "curl -u a:",
+            "sig=",
             "xoxb-",
             "sk-",
             "12345678",

@@ -3,10 +3,14 @@ interface Shape {
   readonly replacement: string;
 }
 
-/** What is called a secret, by the end of its name. */
-const secretNames = "api[_-]?key|access[_-]?token|refresh[_-]?token|auth[_-]?token|client[_-]?secret|password|passwd";
+/** What is called a secret by the end of its name: whatever stands in front, as in `DB_PASSWORD`, does not matter. */
+const passwordNames =
+  "(?:api|access|secret|private|signing|encryption)[_-]?key|(?:access|refresh|auth)[_-]?token|client[_-]?secret|password|passwd|passphrase";
 
-const namesSecret = new RegExp(`(?:cookie|authorization|${secretNames})$`, "i");
+/** What is often called so and is none: only where the value looks it. */
+const tokenNames = "token|secret|signature|(?<![a-z])(?:sig|pwd)";
+
+const namesSecret = new RegExp(`(?:cookie|authorization|${passwordNames}|${tokenNames})$`, "i");
 
 /** Between a name and its value, in text and in JSON; never over the end of a line. */
 const is = String.raw`["']?[ \t]{0,8}[:=][ \t]{0,8}["']?`;
@@ -50,14 +54,35 @@ const shapes: readonly Shape[] = [
     ),
     replacement: "$1[redacted credential]",
   },
-  { pattern: /\b(bearer +)[A-Za-z0-9._~+/=-]{8,8192}/gi, replacement: "$1[redacted token]" },
-  { pattern: /\b(basic +)[A-Za-z0-9+/_-]{12,4096}={0,2}(?![A-Za-z])/gi, replacement: "$1[redacted login]" },
+  { pattern: /\b(bearer(?:[ \t]+|%20))[A-Za-z0-9._~+/=-]{8,8192}/gi, replacement: "$1[redacted token]" },
+  { pattern: /\b(basic(?:[ \t]+|%20))[A-Za-z0-9+/_-]{12,4096}={0,2}(?![A-Za-z])/gi, replacement: "$1[redacted login]" },
   {
-    pattern: new RegExp(String.raw`\b((?:x-)?(?:${secretNames})${is})(?!\[redacted)[^\s"'&,;<>]{6,8192}`, "gi"),
+    pattern: new RegExp(String.raw`((?:${passwordNames})${is})(?!\[redacted)[^\s"'&,;<>]{6,8192}`, "gi"),
     replacement: "$1[redacted credential]",
+  },
+  {
+    pattern: new RegExp(
+      String.raw`((?:${tokenNames})${is})(?=[a-z._~+/=%-]{0,64}[0-9])[\w.~+=%-][\w.~+/=%-]{7,8191}`,
+      "gi",
+    ),
+    replacement: "$1[redacted credential]",
+  },
+  {
+    pattern: new RegExp(
+      String.raw`(--(?:[\w-]{0,40}-)?(?:${passwordNames}|token|secret)[ \t]{1,8}["']?)(?!\[redacted)[^\s"'&,;<>-][^\s"'&,;<>]{5,8191}`,
+      "gi",
+    ),
+    replacement: "$1[redacted credential]",
+  },
+  {
+    pattern:
+      /(?<=\b(?:curl|wget|https?)\b[^\n|;&]{0,200})( (?:-u|--user)[ =]?["']?[^\s:"'@/[]{1,100}:)(?!\[redacted)[^\s"'@/]{3,512}/g,
+    replacement: "$1[redacted login]",
   },
   { pattern: /\b(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{16}\b/g, replacement: "[redacted AWS key]" },
   { pattern: /\b(?:gh[pousr]_[A-Za-z0-9]{20,255}|github_pat_\w{20,255})/g, replacement: "[redacted GitHub token]" },
+  { pattern: /\b(?:npm|hf)_[A-Za-z0-9]{20,255}/g, replacement: "[redacted token]" },
+  { pattern: /\bSG\.[\w-]{10,64}\.[\w-]{10,128}/g, replacement: "[redacted API key]" },
   { pattern: /\bglpat-[\w-]{16,128}/g, replacement: "[redacted GitLab token]" },
   { pattern: /\bx(?:ox[abeoprs]|app)-[A-Za-z0-9-]{8,512}/g, replacement: "[redacted Slack token]" },
   { pattern: /\bhooks\.slack\.com\/services\/[\w/]{8,256}/g, replacement: "hooks.slack.com/services/[redacted]" },
