@@ -14,6 +14,8 @@ import { transaction } from "@countersign/db/transaction.ts";
 import { commitWithin } from "@countersign/engine/commit.ts";
 import { cancelRun } from "@countersign/engine/commits/cancel-run.ts";
 import { decideApproval } from "@countersign/engine/commits/decide-approval.ts";
+import { expireWaits } from "@countersign/engine/commits/expire-waits.ts";
+import { extendApproval } from "@countersign/engine/commits/extend-approval.ts";
 import {
   aDecision,
   givenGatedRun,
@@ -362,4 +364,30 @@ test("KN28: after the master key was replaced, a worker that runs on signs what 
   const opened = await sql`
     select subject from audit where workspace_id = ${workspaceId} and action = 'secret.opened'`;
   expect(opened).toEqual([{ subject: `webhook.${endpointId}` }]);
+});
+
+test("AZ40: an approval that was given more time is told of when it is reminded again, each time once", async () => {
+  const world = await makeWorld(sql, { approvers: { remindBeforeMs: 1_800_000 } });
+  await givenEndpoint(world, "http://127.0.0.1:1", ["approval.reminded"]);
+  const { runId, approvalId, callId } = await givenGatedRun(sql, world, { expiresMs: 3_600_000 });
+  const told = async (): Promise<number> => {
+    await findEvents(sql);
+    return (await sql`select from webhook_deliveries where subject = ${approvalId}`).length;
+  };
+  const remind = async (): Promise<void> => {
+    await sql`update approvals set remind_at = clock_timestamp() where id = ${approvalId}`;
+    await sql`update tool_calls set notice_at = clock_timestamp() where id = ${callId}`;
+    await sql`update runs set wake_at = clock_timestamp() where id = ${runId}`;
+    await expireWaits(sql, 10);
+  };
+  await remind();
+  expect(await told()).toBe(1);
+  const { workspaceId, approver: userId } = world;
+  const until = new Date(Date.now() + 9_000_000);
+  await commitWithin(sql, extendApproval, { runId, approvalId, workspaceId, userId, until });
+  expect(await told()).toBe(1);
+  await remind();
+  expect(await told()).toBe(2);
+  await commitWithin(sql, decideApproval, aDecision(world, { runId, approvalId }));
+  expect(await told()).toBe(2);
 });

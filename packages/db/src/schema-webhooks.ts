@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import { customType, integer, pgTable, primaryKey, text, timestamp, uuid } from "drizzle-orm/pg-core";
 
 const moment = (name: string) => timestamp(name, { withTimezone: true });
@@ -24,6 +25,9 @@ export const webhookDeliveries = pgTable("webhook_deliveries", {
   endpointId: uuid("endpoint_id").notNull(),
   event: text("event").notNull(),
   subject: uuid("subject").notNull(),
+  moment: moment("moment")
+    .notNull()
+    .default(sql`'-infinity'`),
   payload: text("payload").notNull(),
   redelivers: uuid("redelivers"),
   status: text("status", { enum: ["pending", "delivered", "failed"] })

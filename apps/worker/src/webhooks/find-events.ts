@@ -4,7 +4,8 @@ import { isFaultOfRows } from "@countersign/engine/together.ts";
 
 /**
  * SQL: what happened since the snapshot $1, once for each endpoint that wants to know, as new deliveries. A row is new where the
- * transaction that last changed it was not seen; a card that was opened and decided between two looks is both.
+ * transaction that last changed it was not seen; a card that was opened and decided between two looks is both. What can
+ * happen to one card more than once, since its deadline was moved, is told apart by its moment.
  */
 const newDeliveries = `
   with changed_tasks as (
@@ -16,40 +17,41 @@ const newDeliveries = `
           union all
          select * from runs where changed = any (array(select pg_snapshot_xip($1::pg_snapshot))) and finished_at is not null),
        events as (
-         select t.workspace_id, t.changed, 'approval.requested' as event, a.id as subject, a.requested_at as at,
+         select t.workspace_id, t.changed, 'approval.requested' as event, a.id as subject, a.requested_at as at, false as is_repeatable,
                 json_build_object('approvalId', a.id, 'taskId', t.id, 'runId', a.run_id, 'kind', a.kind) as data
            from changed_tasks t join approvals a on a.id = t.approval_id
           union all
-         select t.workspace_id, t.changed, 'approval.decided', a.id, a.decided_at,
+         select t.workspace_id, t.changed, 'approval.decided', a.id, a.decided_at, false,
                 json_build_object('approvalId', a.id, 'taskId', t.id, 'runId', a.run_id, 'kind', a.kind, 'status', a.status)
            from changed_tasks t join approvals a on a.id = t.approval_id
           where a.status <> 'pending'
           union all
-         select t.workspace_id, t.changed, s.event, a.id, s.at,
+         select t.workspace_id, t.changed, s.event, a.id, s.at, true,
                 json_build_object('approvalId', a.id, 'taskId', t.id, 'runId', a.run_id, 'kind', a.kind, 'expiresAt', a.expires_at)
            from changed_tasks t join approvals a on a.id = t.approval_id
           cross join lateral (values ('approval.reminded', a.reminded_at), ('approval.escalated', a.escalated_at)) s (event, at)
           where s.at is not null
           union all
-         select t.workspace_id, t.changed, 'question.asked', q.id, q.asked_at,
+         select t.workspace_id, t.changed, 'question.asked', q.id, q.asked_at, false,
                 json_build_object('questionId', q.id, 'taskId', t.id, 'runId', q.run_id)
            from changed_tasks t join questions q on q.id = t.question_id
           union all
-         select r.workspace_id, r.changed, 'run.ended', r.id, r.finished_at,
+         select r.workspace_id, r.changed, 'run.ended', r.id, r.finished_at, false,
                 json_build_object('runId', r.id, 'status', r.status)
            from changed_runs r)
   -- An id of version 7: the time in milliseconds, then random bits.
   select encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
            placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6), 52, 1), 53, 1), 'hex')::uuid as id,
          v.workspace_id, e.id as endpoint_id, v.event, v.subject,
+         case when v.is_repeatable then date_trunc('milliseconds', v.at) else '-infinity' end as moment,
          json_build_object('type', v.event, 'timestamp', to_char(v.at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'data', v.data)::text as payload
     from events v
     join webhook_endpoints e on e.workspace_id = v.workspace_id and e.disabled_at is null and v.event = any (e.events)
      and not pg_visible_in_snapshot(v.changed, e.since) and v.at >= e.created_at
    order by v.at`;
 
-const columns = "id, workspace_id, endpoint_id, event, subject, payload";
-const onceEach = "on conflict (endpoint_id, event, subject) where redelivers is null do nothing";
+const columns = "id, workspace_id, endpoint_id, event, subject, moment, payload";
+const onceEach = "on conflict (endpoint_id, event, subject, moment) where redelivers is null do nothing";
 
 const oldDays = 30;
 
