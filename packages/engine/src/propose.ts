@@ -22,8 +22,9 @@ export type Proposal =
 /**
  * Puts the tool uses of one turn before the gate, each on its own: denied and invalid ones get their result, gated ones
  * their approval and card, questions theirs, and the rest go on to their second look: those that may run, and those of
- * which something has to be found out before anybody is asked. Nothing is written. Cards show texts through `display`, and
- * apart from all else the model's `narration`.
+ * which something has to be found out before anybody is asked. Those that are more than the run may make, which has made
+ * `callCount`, are not begun. Nothing is written. Cards show texts through `display`, and apart from all else the model's
+ * `narration`.
  */
 export function proposeCalls(
   uses: readonly ToolUse[],
@@ -31,6 +32,7 @@ export function proposeCalls(
   policy: Policy,
   tools: Tools,
   now: Date,
+  callCount: number,
   narration: string,
   display?: Scrub["display"],
 ): Proposal {
@@ -59,9 +61,18 @@ export function proposeCalls(
       gateReason: displayText(verdict.reason, 1_000),
       policyVersions: policy.versions,
     } as const;
-    calls.push({ ...call, next: nextOf(call, use, verdict, definition, tools, narration, display) });
+    const next =
+      callCount + position < definition.limits.toolCalls
+        ? nextOf(call, use, verdict, definition, tools, narration, display)
+        : overLimit(definition);
+    calls.push({ ...call, next });
   }
   return { kind: "calls", calls };
+}
+
+function overLimit({ limits }: Definition): NewCall["next"] {
+  const text = `not run: this run may make ${limits.toolCalls} tool calls, and this would be one more`;
+  return { kind: "settled", status: "failed", result: stringifyExact(text), code: "error" };
 }
 
 function nextOf(

@@ -163,6 +163,27 @@ describe("a limit", () => {
     expect((await callsOf(sql, runId)).map(({ status }) => status)).toEqual(Array(turns).fill("done"));
   });
 
+  test("on tool calls holds within a turn too: those beyond it are not begun, nor is anybody asked about them", async () => {
+    const world = await makeWorld(sql, { ...spec, limits: { toolCalls: 3 } });
+    const uses = ["look", "look", "look", "look", "send"].map((tool) => ({ tool, args: {} }));
+    const runId = await givenRun(sql, world);
+    expect(
+      await driveRun(
+        makeEngine(sql, [look, send], () => ({ use: uses })),
+        runId,
+      ),
+    ).toBe("ended");
+    expect(await outcomeOf(sql, runId)).toBe("failed: limit:toolCalls");
+    expect((await callsOf(sql, runId)).map(({ status }) => status)).toEqual([
+      "done",
+      "done",
+      "done",
+      "failed",
+      "failed",
+    ]);
+    expect(await countRows(sql, "approvals", runId)).toBe(0);
+  });
+
   test("on worked time holds within one hold of the run too, and counts only work", async () => {
     const world = await makeWorld(sql, { ...spec, limits: { workedMs: 60 } });
     const working = readingTool("look", async () => {

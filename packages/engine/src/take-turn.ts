@@ -36,7 +36,8 @@ export async function takeTurn(engine: Engine, held: HeldRun): Promise<TurnRepor
   const uses = reply.content.filter((block) => block.type === "tool_use");
   const { display } = await scrubHeld(engine, held);
   const text = reply.content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
-  const proposal = proposeCalls(uses, definition, policy, engine.tools, timeOf(snapshot), text, display);
+  const { callCount } = snapshot;
+  const proposal = proposeCalls(uses, definition, policy, engine.tools, timeOf(snapshot), callCount, text, display);
   if (proposal.kind === "held") return { kind: "held" };
 
   const turn: RecordTurn = {
