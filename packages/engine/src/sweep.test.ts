@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { killScope } from "./commits/kill-scope.ts";
 import type { Scenario } from "./scripted-model.ts";
 import { createSweep } from "./sweep.ts";
 import { callsOf, outcomeOf } from "./testing/driver.ts";
@@ -6,6 +7,7 @@ import { driveRun, makeEngine, sendingTool, takeRun } from "./testing/engine.ts"
 import { engineDatabase } from "./testing/engine-database.ts";
 import { givenGatedRun, givenRun, makeWorld } from "./testing/fixtures.ts";
 import { poisonRun } from "./testing/poison.ts";
+import { scopeOf } from "./testing/policy.ts";
 import { endLease, moveDeadlines, runRow } from "./testing/rows.ts";
 
 const { sql } = await engineDatabase();
@@ -117,3 +119,17 @@ test.each(["expire_waits(int, uuid[])", "recover_runs(int, int, uuid[])", "take_
     expect(isDone).toEqual({ expired: name !== "expire_waits", recovered: name !== "recover_runs" });
   },
 );
+
+test("what waits under a kill switch does not hold up what expires elsewhere", async () => {
+  const held = await makeWorld(sql);
+  const runs: string[] = [];
+  for (let n = 0; n < 101; n += 1) runs.push((await givenGatedRun(sql, held, { expiresMs: 60_000 })).runId);
+  for (const runId of runs) await moveDeadlines(sql, runId, -5_000);
+  await killScope(sql, scopeOf(held, "workspace"), held.admin, "stop");
+  const world = await makeWorld(sql);
+  const { runId } = await givenGatedRun(sql, world, { expiresMs: 60_000 });
+  await moveDeadlines(sql, runId, -1_000);
+  await given().sweep();
+  expect((await callsOf(sql, runId)).map(({ code }) => code)).toEqual(["expired"]);
+  expect((await callsOf(sql, runs[0] ?? "")).map(({ status }) => status)).toEqual(["waiting"]);
+});

@@ -1,4 +1,4 @@
-import { expireWaits } from "./commits/expire-waits.ts";
+import { expireDue } from "./commits/expire-waits.ts";
 import { recoverRuns } from "./commits/recover-runs.ts";
 import type { Engine } from "./engine.ts";
 import { regateApprovals } from "./regate.ts";
@@ -23,23 +23,30 @@ export interface SweepOptions {
 export function createSweep(engine: Engine, { maxClaims, ring }: SweepOptions): () => Promise<void> {
   const onFailure = (runId: string, error: unknown): void => engine.report({ kind: "sweep.failed", runId, error });
 
-  async function sweepUntilDone(step: () => Promise<number>): Promise<void> {
+  async function sweepUntilDone<T>(step: () => Promise<readonly T[]>, isNews: (one: T) => boolean): Promise<void> {
     for (;;) {
-      const done = await step();
-      if (done > 0) ring();
-      if (done < batch) return;
+      const found = await step();
+      if (found.some(isNews)) ring();
+      if (found.length < batch) return;
     }
   }
 
   const steps = [
-    () => sweepUntilDone(async () => (await expireWaits(engine.sql, batch, onFailure)).length),
     () =>
-      sweepUntilDone(async () => {
-        const found = await recoverRuns(engine.sql, batch, maxClaims, onFailure);
-        for (const { runId, kind } of found)
-          if (kind === "quarantined") engine.report({ kind: "run.quarantined", runId });
-        return found.length;
-      }),
+      sweepUntilDone(
+        () => expireDue(engine.sql, batch, onFailure),
+        ({ isSaid }) => isSaid,
+      ),
+    () =>
+      sweepUntilDone(
+        async () => {
+          const found = await recoverRuns(engine.sql, batch, maxClaims, onFailure);
+          for (const { runId, kind } of found)
+            if (kind === "quarantined") engine.report({ kind: "run.quarantined", runId });
+          return found;
+        },
+        () => true,
+      ),
     async () => {
       await regateApprovals(engine, regateWindow);
     },

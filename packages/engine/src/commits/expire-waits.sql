@@ -2,7 +2,7 @@
 -- an overdue question gives its default as the result; cards say so, and the runs are ready. Under a kill switch nothing
 -- expires: the run is only looked at again later. Each row is judged again under its lock, so a second sweeper with an
 -- old list does nothing. Approvals whose time has not come, but that of a reminder or an escalation, are reminded or
--- escalated. Returns the runs of which something was said, with how many of their waits expired.
+-- escalated. Returns the runs that were looked at, with how many of their waits expired; null where nothing was said of a run.
 --   p_only: null, or the only runs to consider (a batch that failed is retried one by one).
 create or replace function expire_waits(p_limit int, p_only uuid[])
 returns table (run_id uuid, expired int)
@@ -77,9 +77,10 @@ begin
   select array_agg(m) into reminded
     from remind_approvals(array(select p.run_id from policy_of(due) p where p.killed is null), moment) m;
 
-  -- Held by a kill switch, or given more time by a lift: look again when it can matter.
+  -- Held by a kill switch, or given more time by a lift: look again when it can matter. A lift gives longer than a switch
+  -- is passed over.
   update runs r
-     set wake_at = greatest(p.expires_not_before, moment + interval '1 minute')
+     set wake_at = greatest(p.expires_not_before, moment + case when p.killed is null then interval '1 minute' else interval '10 minutes' end)
     from policy_of(due) p
    where r.id = p.run_id and r.wake_at <= moment;
 
@@ -87,7 +88,9 @@ begin
   select x.run, sum(x.expired)::int
     from (select c.run_id, 1 from tool_calls c where c.id = any (overdue)
            union all
-          select m, 0 from unnest(reminded) m) x (run, expired)
+          select m, 0 from unnest(reminded) m
+           union all
+          select d, null from unnest(due) d) x (run, expired)
    group by x.run;
 end
 $$;
