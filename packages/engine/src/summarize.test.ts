@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { EngineError } from "./engine-error.ts";
 import type { Engine } from "./engine.ts";
 import type { Message } from "./model.ts";
 import type { Scenario } from "./scripted-model.ts";
@@ -159,4 +160,24 @@ test("what a summary cost counts towards the run's limits", async () => {
   };
   await driveRun({ ...plain, model }, runId);
   expect(await outcomeOf(sql, runId)).toBe("failed: limit:costMicros");
+});
+
+test("a turn whose results together are longer than the model takes is shown to it shortened, and the run goes on", async () => {
+  const world = await makeWorld(sql, spec);
+  const words = readingTool("look", () => ({ kind: "done", content: "words ".repeat(5_000) }));
+  const uses = (count: number) => ({ use: Array.from({ length: count }, () => ({ tool: "look", args: {} })) });
+  const scenario: Scenario = ({ request, results, said }) => {
+    if (isForSummary(request.messages)) return { say: "looked at much" };
+    if (results.length === 30) return uses(1);
+    return results.length === 1 ? { say: said.join("|") } : uses(30);
+  };
+  const plain = makeEngine(sql, [words], scenario, { contextTokensOf: () => 200_000 });
+  const model: Engine["model"] = async (request, signal) => {
+    if (JSON.stringify(request.messages).length / 4 > 200_000)
+      throw new EngineError("prompt_too_long", "the prompt is too long");
+    return await plain.model(request, signal);
+  };
+  const runId = await givenRun(sql, world);
+  expect(await driveRun({ ...plain, model }, runId)).toBe("ended");
+  expect(await outcomeOf(sql, runId)).toMatch(/^completed: .*looked at much$/s);
 });

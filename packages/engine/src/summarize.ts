@@ -19,7 +19,7 @@ export type SummaryReport =
 /** Room for a summary, however short the definition's own answers are to be. */
 const leastSummaryTokens = 4_096;
 
-/** Results are shortened to so much where the part to be summarized is itself too long for the model. */
+/** Results are shortened to so much where what cannot be cut off is itself too long for the model. */
 const shortResultLength = 2_000;
 
 const instruction = `Everything above is the older part of this conversation and will be left out from now on; your summary takes its place. Write it for yourself, so that you can go on with the work from it alone:
@@ -90,7 +90,7 @@ async function askForSummary(
       { signal: abort.signal, usedIds: new Set(), scrub: () => scrubHeld(engine, held) },
     );
   const reply = await ask(older).catch((error: unknown) => {
-    if (!(error instanceof EngineError && error.code === "prompt_too_long")) throw error;
+    if (!isTooLong(error)) throw error;
     return ask(withShortResults(older));
   });
   const text = reply.content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
@@ -110,12 +110,21 @@ function withUserText(messages: readonly Message[], text: string): Message[] {
   return [...messages.slice(0, -1), { role: "user", content: [...last.content, block] }];
 }
 
-function withShortResults(messages: readonly Message[]): Message[] {
+/** The model says that it takes no conversation of this length. */
+export function isTooLong(error: unknown): boolean {
+  return error instanceof EngineError && error.code === "prompt_too_long";
+}
+
+/** The messages with no long result; what was shortened says so. */
+export function withShortResults(messages: readonly Message[]): Message[] {
   return messages.map(({ role, content }) => ({
     role,
     content: content.map((block) =>
       block.type === "tool_result" && block.content.length > shortResultLength
-        ? { ...block, content: `${block.content.slice(0, shortResultLength)}\n[shortened]` }
+        ? {
+            ...block,
+            content: `${block.content.slice(0, shortResultLength).toWellFormed()}\n[shortened: all results together are longer than you can be given at once; what you still need of this, ask for again with less beside it]`,
+          }
         : block,
     ),
   }));

@@ -11,7 +11,7 @@ import { proposeCalls } from "./propose.ts";
 import type { LoggedMessage, RecordedCall, RunSnapshot } from "./run-snapshot.ts";
 import { scrubHeld } from "./scrub-held.ts";
 import { streamDeltas } from "./stream-deltas.ts";
-import { summarizeIfDue } from "./summarize.ts";
+import { isTooLong, summarizeIfDue, withShortResults } from "./summarize.ts";
 
 export type TurnReport = { readonly kind: "recorded" | "parked" | "ended" | "lost" | "held" | "stale" };
 
@@ -74,7 +74,10 @@ type Asked =
   /** The record has moved on, or is somebody else's, while a summary was made. */
   | { readonly kind: "stale" | "lost" };
 
-/** Asks the model with a prompt that it takes: summarized before where it is due, and where the model says it must be. */
+/**
+ * Asks the model with a prompt that it takes: summarized before where it is due, and where the model says it must be. What
+ * no summary can make shorter, since the model has not seen it yet, is its last turn: at last its results are shortened.
+ */
 async function ask(engine: Engine, held: HeldRun): Promise<Asked> {
   const request = requestOf(engine, held);
   const due = await summarizeIfDue(engine, held, request);
@@ -83,11 +86,21 @@ async function ask(engine: Engine, held: HeldRun): Promise<Asked> {
   try {
     return { kind: "said", reply: await askShown(engine, held, shorter) };
   } catch (error) {
-    if (!(error instanceof EngineError && error.code === "prompt_too_long")) throw error;
+    if (!isTooLong(error)) throw error;
     const forced = await summarizeIfDue(engine, held, shorter, true);
-    if (forced.kind === "none") throw error;
-    if (forced.kind !== "recorded") return forced;
-    return { kind: "said", reply: await askShown(engine, held, requestOf(engine, held)) };
+    if (forced.kind === "stale" || forced.kind === "lost") return forced;
+    const last = requestOf(engine, held);
+    if (forced.kind === "recorded") {
+      try {
+        return { kind: "said", reply: await askShown(engine, held, last) };
+      } catch (still) {
+        if (!isTooLong(still)) throw still;
+      }
+    }
+    return {
+      kind: "said",
+      reply: await askShown(engine, held, { ...last, messages: withShortResults(last.messages) }),
+    };
   }
 }
 
