@@ -32,7 +32,7 @@ const known = new Set([
   "parts/markdown.tsx {span.url}",
   "parts/markdown.tsx {new URL(url).host || url}",
   "admin/tool-modes.tsx {control(kind, name, `${names.groups[kind]} ${name}`, ownOf(target, name))}",
-  'admin/tool-modes.tsx {control("tools", name, name, own?.mode ?? null)}',
+  'admin/tool-modes.tsx {control("tools", name, name, ownOf("tool", name))}',
 ]);
 
 interface Node {

@@ -1,5 +1,5 @@
-/** A string of JSON text, what makes it a key, and where the members of an object begin and end. */
-const tokens = /("(?:[^"\\]|\\.)*")([ \t\n\r]*:)?|[{}]/gsu;
+/** A string of JSON text, what makes it a key, and where objects and lists begin and end. */
+const tokens = /("(?:[^"\\]|\\.)*")([ \t\n\r]*:)?|[{}[\]]/gsu;
 
 /**
  * JSON text with each string in it replaced by what `map` makes of its meaning, given the key that it stands under, also
@@ -13,9 +13,17 @@ export function mapJsonStrings(json: string, map: (text: string, key?: string) =
     return undefined;
   }
   let key: string | undefined;
+  /** The keys that the objects and lists around this place stand under themselves. */
+  const around: (string | undefined)[] = [];
   return json.replace(tokens, (token: string, string: string | undefined, colon: string | undefined) => {
-    if (string === undefined || colon !== undefined) {
-      key = string === undefined ? undefined : (JSON.parse(string) as string);
+    if (string === undefined) {
+      if (token === "{" || token === "[") around.push(key);
+      else key = around.pop();
+      if (token === "{") key = undefined;
+      return token;
+    }
+    if (colon !== undefined) {
+      key = JSON.parse(string) as string;
       return token;
     }
     const text = JSON.parse(string) as string;

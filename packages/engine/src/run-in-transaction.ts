@@ -76,7 +76,6 @@ async function runNext(
           });
           if (start.kind !== "begun") throw new NotBegun(start);
           if (worked === undefined) throw new Error(`${call.tool} writes, so it has to be begun`);
-          if (worked.stored === undefined) throw new Undone(worked.result, worked.shown);
           const transition = transitionOf(held, call, { status: "done", ...worked.stored });
           return reportOf(call, transition, await commitWithin(tx, completeCall, transition));
         },
@@ -102,14 +101,13 @@ async function runNext(
   }
 }
 
-/** What a tool did within its transaction, for which option; `stored` only where it succeeded. */
+/** What a tool that succeeded did within its transaction, and for which option. */
 interface Worked {
   readonly selectedOptionId: string | undefined;
-  readonly result: ToolResult;
-  readonly shown: Shown;
-  readonly stored: CappedResult | undefined;
+  readonly stored: CappedResult;
 }
 
+/** Works, and throws Undone where the tool did not succeed. */
 async function workWithin(
   tx: Tx,
   held: HeldRun,
@@ -122,11 +120,10 @@ async function workWithin(
   const preconditions = proposal?.preconditions ?? boundPreconditions(call) ?? [];
   const { shown, ...executed } = await executeWithin(tx, held, call, tool, { args, selectedOptionId, preconditions });
   const result = scrubResult(scrub, checkToolResult(executed.result));
-  if (result.kind !== "done") return { selectedOptionId, result, shown, stored: undefined };
+  if (result.kind !== "done") throw new Undone(result, shown);
   const { workspaceId } = held.snapshot;
   await noteShown(tx, { workspaceId, runId: held.hold.runId }, shown);
-  const stored = await capResult(tx, workspaceId, result.content);
-  return { selectedOptionId, result, shown, stored };
+  return { selectedOptionId, stored: await capResult(tx, workspaceId, result.content) };
 }
 
 /** Executes a tool for as long as it may take; afterwards, or once the run is not ours, its transaction is taken back. */

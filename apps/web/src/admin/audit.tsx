@@ -1,5 +1,4 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import { useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import { api, ask } from "../api.ts";
 import { ExactLine } from "../parts/exact-text.tsx";
@@ -7,6 +6,7 @@ import { Empty } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { words } from "../words.ts";
 import { TextField } from "../parts/fields.tsx";
+import { useTyped } from "../parts/use-typed.ts";
 import { AuditCheck } from "./audit-check.tsx";
 import { Section } from "./section.tsx";
 
@@ -47,7 +47,7 @@ export function Audit() {
             <AuditCheck />
             <section className="admin-part">
               <h2>{names.rows}</h2>
-              <Filter key={asked} asked={asked} onAsk={(action) => setSearch(action === "" ? {} : { action })} />
+              <Filter asked={asked} onAsk={(action) => setSearch(action === "" ? {} : { action })} />
               {rows.length === 0 && <Empty title={asked === "" ? words.admin.none : names.filteredEmpty} />}
               <table className="table rows-of-words">
                 <tbody>
@@ -90,9 +90,8 @@ export function Audit() {
   );
 }
 
-/** Says what is asked for as long as nothing else is typed. */
 function Filter({ asked, onAsk }: { readonly asked: string; readonly onAsk: (action: string) => void }) {
-  const [action, setAction] = useState(asked);
+  const [action, setAction] = useTyped(asked);
   return (
     <form
       className="inline-fields"

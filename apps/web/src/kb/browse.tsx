@@ -3,6 +3,7 @@ import { useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import { ExactLine } from "../parts/exact-text.tsx";
 import { Empty, Failure, Refusal, Waiting } from "../parts/states.tsx";
+import { useTyped } from "../parts/use-typed.ts";
 import { useMe } from "../queries.ts";
 import { words } from "../words.ts";
 import { Hits } from "./hits.tsx";
@@ -42,7 +43,7 @@ export function Browse() {
         </button>
       </div>
       <Refusal error={exporting.error} />
-      <SearchBox key={q} q={q} onSearch={(asked) => setSearch(asked === "" ? {} : { q: asked })} />
+      <SearchBox q={q} onSearch={(asked) => setSearch(asked === "" ? {} : { q: asked })} />
       {q === "" ? <Level dir={dir} /> : <Hits q={q} onClear={() => setSearch({})} />}
       {open === "new" && <NewPage dir={dir} onClose={() => setOpen(undefined)} />}
       {open === "import" && <ImportDialog dir={dir} onClose={() => setOpen(undefined)} />}
@@ -50,9 +51,8 @@ export function Browse() {
   );
 }
 
-/** Says what is searched for as long as nothing else is typed. */
 function SearchBox({ q, onSearch }: { readonly q: string; readonly onSearch: (asked: string) => void }) {
-  const [typed, setTyped] = useState(q);
+  const [typed, setTyped] = useTyped(q);
   return (
     <form
       role="search"

@@ -26,7 +26,11 @@ begin
              and not exists (select 1 from policies p
                               where p.killed_at is not null
                                 and p.scope_id in ('00000000-0000-0000-0000-000000000000', r.workspace_id, r.definition_id, r.id))
-             and has_tools(r.id, p_tools)
+             -- Not as `exists`, and not as a function: this one is looked up run by run, whatever the statistics say.
+             and (select 1 from tool_calls c
+                   where c.run_id = r.id and c.turn_seq = (select max(l.turn_seq) from tool_calls l where l.run_id = r.id)
+                     and c.status in ('requested', 'executing') and c.tool <> all (p_tools)
+                   limit 1) is null
            order by r.ready_at
            limit p_limit
              for no key update of r skip locked) l;

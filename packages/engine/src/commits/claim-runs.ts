@@ -34,7 +34,10 @@ const candidates = `
      and not exists (select 1 from policies p
                       where p.killed_at is not null
                         and p.scope_id in ('00000000-0000-0000-0000-000000000000', r.workspace_id, r.definition_id, r.id))
-     and has_tools(r.id, $2::text[])
+     and (select 1 from tool_calls c
+           where c.run_id = r.id and c.turn_seq = (select max(l.turn_seq) from tool_calls l where l.run_id = r.id)
+             and c.status in ('requested', 'executing') and c.tool <> all ($2::text[])
+           limit 1) is null
    order by r.ready_at
    limit $1`;
 
