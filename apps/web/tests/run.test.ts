@@ -1,3 +1,4 @@
+import { transaction } from "@countersign/db/transaction.ts";
 import { givenRun } from "@countersign/engine/testing/fixtures.ts";
 import { defineTool } from "@countersign/engine/tool.ts";
 import { beforeAll, expect, test } from "vitest";
@@ -210,6 +211,24 @@ test("a run is canceled by its owner after saying so twice, and its card dies wi
   await page.locator(".card.waits").waitFor({ state: "detached" });
   const [run] = await sql`select status from runs where id = ${runId}`;
   expect(run).toEqual({ status: "canceled" });
+  await page.context().close();
+});
+
+test("a run in quarantine says so, and its owner lets it go on", async () => {
+  const runId = await transaction(sql, async (tx) => {
+    const started = await givenRun(tx as unknown as typeof sql, world, { startedBy: world.operator });
+    await tx`update runs set claims_without_progress = 5 where id = ${started}`;
+    await tx`select quarantine_runs(array[${started}::uuid], 5)`;
+    return started;
+  });
+  const page = await stage.signIn("operator");
+  await page.goto(`${stage.url}/runs/${runId}`);
+  await page.getByText("no worker takes it until a person lets it go on").waitFor();
+  await expectAccessible(page);
+  await keepPicture(page, "run-quarantined");
+  await page.getByRole("button", { name: "Let it go on" }).click();
+  await page.getByText("paused, waiting for you").waitFor();
+  await page.locator(".card").waitFor();
   await page.context().close();
 });
 

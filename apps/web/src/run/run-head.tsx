@@ -19,7 +19,7 @@ export function RunHead({ run }: { readonly run: RunTree["run"] }) {
   const me = useMe();
   const [isAsking, setAsking] = useState(false);
   const names = words.runs.facts;
-  const mayCancel =
+  const mayAct =
     me.data !== undefined && me.data.role !== "viewer" && (me.data.id === run.startedBy.id || me.data.role === "admin");
   return (
     <header className="run-head">
@@ -28,12 +28,13 @@ export function RunHead({ run }: { readonly run: RunTree["run"] }) {
           <ExactLine text={run.title} />
         </h1>
         <StandingBadge run={run} />
-        {isLive(run) && mayCancel && (
+        {isLive(run) && mayAct && (
           <button type="button" className="danger" onClick={() => setAsking(true)}>
             {words.runs.cancelRun}
           </button>
         )}
       </div>
+      {run.waitsOn === "quarantine" && <Quarantine runId={run.id} mayResume={mayAct} />}
       <dl className="facts">
         <div>
           <dt>{words.runs.definition}</dt>
@@ -78,6 +79,26 @@ export function RunHead({ run }: { readonly run: RunTree["run"] }) {
       </dl>
       {isAsking && <CancelDialog runId={run.id} onClose={() => setAsking(false)} />}
     </header>
+  );
+}
+
+/** Says why nobody works on the run, and lets who may have it tried again. */
+function Quarantine({ runId, mayResume }: { readonly runId: string; readonly mayResume: boolean }) {
+  const client = useQueryClient();
+  const resume = useMutation({
+    mutationFn: () => ask(api.runs[":id"].resume.$post({ param: { id: runId } })),
+    onSettled: async () => await client.invalidateQueries({ queryKey: ["runs"] }),
+  });
+  return (
+    <>
+      <p>{words.runs.quarantined}</p>
+      {mayResume && (
+        <button type="button" disabled={resume.isPending} onClick={() => resume.mutate()}>
+          {words.runs.resume}
+        </button>
+      )}
+      <Refusal error={resume.error} />
+    </>
   );
 }
 

@@ -46,6 +46,8 @@ export const runWords = {
   cancelYes: "Cancel the run",
   cancelNo: "Leave it running",
   reason: "Why (optional)",
+  quarantined: "Its claims came to nothing several times in a row, so no worker takes it until a person lets it go on.",
+  resume: "Let it go on",
   steer: "Steer this run…",
   steerButton: "Send",
   steerNeeds: "Saying something to a run needs the role operator.",
