@@ -90,15 +90,17 @@ function Quarantine({ runId, mayResume }: { readonly runId: string; readonly may
     onSettled: async () => await client.invalidateQueries({ queryKey: ["runs"] }),
   });
   return (
-    <>
+    <div className="fields">
       <p>{words.runs.quarantined}</p>
       {mayResume && (
-        <button type="button" disabled={resume.isPending} onClick={() => resume.mutate()}>
-          {words.runs.resume}
-        </button>
+        <div className="buttons">
+          <button type="button" disabled={resume.isPending} onClick={() => resume.mutate()}>
+            {words.runs.resume}
+          </button>
+        </div>
       )}
       <Refusal error={resume.error} />
-    </>
+    </div>
   );
 }
 
