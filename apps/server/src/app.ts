@@ -82,7 +82,7 @@ export function createApp(deps: ServerDependencies) {
   app.use("/v1/*", authenticate(deps.sql, deps.publicUrl));
   if (deps.rateLimit !== undefined) app.use("/v1/*", limitRate(deps.rateLimit));
   const limitBody = bodyLimit({ maxSize: maxBodyBytes, onError: () => refuseBody() });
-  app.use(async (c, next) => await (isUpload(c) ? next() : limitBody(c, next)));
+  app.use(async (c, next) => await (isUpload(c.req.method, c.req.path) ? next() : limitBody(c, next)));
 
   if (deps.oidc !== undefined) app.route("/", createOidcRoutes(deps, deps.oidc));
 

@@ -1,17 +1,21 @@
+import { createHash } from "node:crypto";
 import { connect as connectSocket } from "node:net";
-import { testDatabase } from "@countersign/db/testing/test-database.ts";
+import { engineDatabase } from "@countersign/engine/testing/engine-database.ts";
 import { afterAll, expect, test } from "vitest";
-import { send, startTestServer } from "./testing/harness.ts";
+import { givenPeople, send, startTestServer } from "./testing/harness.ts";
 
-const { url } = await testDatabase();
-const server = await startTestServer(url);
+const { sql, url } = await engineDatabase();
+const arrivalMs = 3_000;
+const server = await startTestServer(url, { arrivalMs });
 afterAll(() => server.stop());
 const { port } = new URL(server.url);
 
-/** Everything the server answers to these bytes. */
-async function exchange(bytes: string): Promise<string> {
+/** Everything the server answers to these bytes, and to a further byte ten times a second as often as it is asked for. */
+async function exchange(bytes: string, further = 0): Promise<string> {
   return await new Promise((resolve, reject) => {
     const socket = connectSocket(Number(port), "127.0.0.1", () => socket.write(bytes));
+    let left = further;
+    const timer = setInterval(() => (left-- > 0 && socket.writable ? socket.write(" ") : clearInterval(timer)), 100);
     let text = "";
     socket.on("data", (chunk) => (text += chunk.toString()));
     socket.on("close", () => resolve(text));
@@ -39,4 +43,22 @@ test("headers over 16 KB are refused with 431, and up to that they are read", as
     `GET /health/live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Pad: ${"x".repeat(length)}\r\n\r\n`;
   expect(problemIn(await exchange(padded(17_000)))).toMatchObject({ status: "431", code: "headers_too_large" });
   expect(await exchange(padded(15_000))).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+test("an upload may take any time, as long as it comes on; what is bounded is there in time, or refused with 408", async () => {
+  const { tokens } = await givenPeople(sql);
+  const length = arrivalMs / 75;
+  const hash = createHash("sha256").update(" ".repeat(length)).digest("hex");
+  const head = (target: string, sent = length) =>
+    `${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nAuthorization: Bearer ${tokens.operator}\r\nContent-Length: ${sent}\r\n\r\n`;
+  const upload = `PUT /v1/uploads/${hash}?name=slow.txt`;
+  const [slow, paused, bounded] = await Promise.all([
+    exchange(head(upload), length),
+    exchange(head(upload), 1),
+    exchange(head("POST /v1/runs", 1_000), 1_000),
+  ]);
+  expect(slow).toMatch(/^HTTP\/1\.1 200 /);
+  for (const late of [paused, bounded]) {
+    expect(problemIn(late)).toMatchObject({ status: "408", code: "request_timeout" });
+  }
 });

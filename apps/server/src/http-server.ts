@@ -1,20 +1,24 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { createServer, type Server, STATUS_CODES } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
 import { getRequestListener, RequestError } from "@hono/node-server";
 import type { Logger } from "pino";
 import type { createApp } from "./app.ts";
 import { Problem, problemBody, problems } from "./problem.ts";
+import { isUpload } from "./routes/files.ts";
 import { Refusal } from "@countersign/db/refusal.ts";
 
 const limits = {
   /** Of all headers together, in bytes. */
   maxHeaderSize: 16 * 1024,
   headersTimeout: 20_000,
-  /** For a request to arrive whole; how long its answer takes is the route's affair. */
-  requestTimeout: 60_000,
+  /** The runtime's own bound knows no difference between requests; `boundArrival` has one. */
+  requestTimeout: 0,
 };
+
+const usualArrivalMs = 60_000;
 
 /** An app behind a socket. */
 export interface HttpServer {
@@ -27,23 +31,29 @@ export class AddressRefusal extends Refusal {
   override readonly name = "AddressRefusal";
 }
 
-/** When it resolves the app answers at `url`; port 0 takes a free one. Throws AddressRefusal where it cannot have it. */
+/**
+ * When it resolves the app answers at `url`; port 0 takes a free one. A request's body arrives within `arrivalMs`, that of
+ * an upload with no longer pause than that. Throws AddressRefusal where it cannot have the address.
+ */
 export async function listen(
   app: ReturnType<typeof createApp>,
   at: { readonly host: string; readonly port: number },
   log: Logger,
+  arrivalMs = usualArrivalMs,
 ): Promise<HttpServer> {
   const listener = getRequestListener(app.fetch, {
     hostname: at.host,
     errorHandler: (error) => refuseUnreadable(error, log),
   });
-  const server = createServer(limits, (incoming, outgoing) => void listener(incoming, outgoing));
+  const server = createServer(limits, (incoming, outgoing) => {
+    boundArrival(incoming, outgoing, arrivalMs);
+    void listener(incoming, outgoing);
+  });
   // More are dropped by the runtime without a word.
   server.maxHeadersCount = 100;
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    // Without a writable socket there is nobody left to answer.
-    if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
-    else socket.end(rawRefusal(error.code));
+    if (error.code === "ECONNRESET") socket.destroy();
+    else refuseRaw(socket, error.code);
   });
   server.listen(at.port, at.host);
   await once(server, "listening").catch((error: unknown) => {
@@ -71,6 +81,33 @@ function refuseUnreadable(error: unknown, log: Logger): Response {
     status: problems[problem.code].status,
     headers: { "Content-Type": "application/problem+json", "X-Request-Id": requestId },
   });
+}
+
+/**
+ * Ends the connection of a body that is late: a bounded body has its time for all of it, an upload, which may take any
+ * time, for each next part. How long the answer takes is the route's affair.
+ */
+function boundArrival(incoming: IncomingMessage, outgoing: ServerResponse, arrivalMs: number): void {
+  const { headers, method = "", url = "", socket } = incoming;
+  if (headers["content-length"] === undefined && headers["transfer-encoding"] === undefined) return;
+  const mayGoOn = isUpload(method, url);
+  let seenBytes = socket.bytesRead;
+  const timer = setInterval(() => {
+    const isMoving = socket.bytesRead > seenBytes;
+    seenBytes = socket.bytesRead;
+    if (mayGoOn && isMoving) return;
+    if (incoming.complete) clearInterval(timer);
+    // Whoever goes on sending is cut off the next time.
+    else if (outgoing.headersSent) socket.destroy();
+    else refuseRaw(socket, "ERR_HTTP_REQUEST_TIMEOUT");
+  }, arrivalMs);
+  incoming.once("close", () => clearInterval(timer));
+}
+
+/** Without a writable socket there is nobody left to answer. */
+function refuseRaw(socket: Duplex, code: string | undefined): void {
+  if (socket.writable) socket.end(rawRefusal(code));
+  else socket.destroy();
 }
 
 /** For what is no HTTP request, so that there is nothing to route: a whole answer, after which the connection ends. */

@@ -139,6 +139,20 @@ test("what a process left behind that died is removed after an hour", async () =
   await sql`delete from upload_chunks`;
 });
 
+test("an upload that is on its way for longer than an hour loses none of its parts", async () => {
+  const workspaceId = randomUUID();
+  const bytes = randomBytes(2 * megabyte + 5);
+  async function* slow(): AsyncGenerator<Uint8Array> {
+    yield bytes.subarray(0, megabyte);
+    await sql`update upload_chunks set arrived_at = arrived_at - interval '61 minutes'`;
+    yield bytes.subarray(megabyte, 2 * megabyte);
+    await removeLeftUploads(sql);
+    yield bytes.subarray(2 * megabyte);
+  }
+  const stored = await storeUpload(sql, fileOf(workspaceId, bytes), slow(), mostBytes);
+  expect(stored).toMatchObject({ kind: "stored" });
+});
+
 test.each([
   "update blob_chunks set bytes = set_byte(bytes, 0, 0) where n = 2",
   "delete from blob_chunks where n = 1",

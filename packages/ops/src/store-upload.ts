@@ -86,5 +86,9 @@ async function makeFile(tx: Tx, uploadId: string, file: NewFile, size: number): 
 
 /** Removes what uploads left behind whose process died. */
 export async function removeLeftUploads(sql: Queryable): Promise<void> {
-  await sql`delete from upload_chunks where arrived_at < clock_timestamp() - interval '1 hour'`;
+  // By its last part: an upload in course may be longer on its way than that.
+  await sql`
+    delete from upload_chunks
+     where upload_id in (select upload_id from upload_chunks group by upload_id
+                         having max(arrived_at) < clock_timestamp() - interval '1 hour')`;
 }

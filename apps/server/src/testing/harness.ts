@@ -52,6 +52,7 @@ export async function startTestServer(
     bell?: Bell;
     mayWebhooksBePrivate?: boolean;
     mostFileBytes?: number;
+    arrivalMs?: number;
     pages?: Pages;
     oidc?: Oidc;
     sealingKey?: () => Promise<BrokerPublicKey>;
@@ -92,7 +93,7 @@ export async function startTestServer(
     publicUrl: options.publicUrl,
     closing: closing.signal,
   });
-  const { server, url } = await listen(app, { host: "127.0.0.1", port: 0 }, log);
+  const { server, url } = await listen(app, { host: "127.0.0.1", port: 0 }, log, options.arrivalMs);
   let requested = 0;
   server.on("request", () => {
     requested += 1;
