@@ -1,3 +1,4 @@
+import { BrokerError } from "@countersign/broker/broker-error.ts";
 import { transaction } from "@countersign/db/transaction.ts";
 import { engineDatabase } from "@countersign/engine/testing/engine-database.ts";
 import { givenGatedRun, givenQuestionRun, givenRun } from "@countersign/engine/testing/fixtures.ts";
@@ -322,6 +323,35 @@ test.each(Object.entries(cases))(
     expect(await ask(server, body, "x".repeat(201))).toMatchObject({ status: 422 });
   },
 );
+
+test("UI15: a keyed request is replayed, whatever has become of what it was checked against", async () => {
+  const { tokens, definitionId } = await givenPeople(sql);
+  const lenient = await startTestServer(url, { mayWebhooksBePrivate: true });
+  const bare = await startTestServer(url, {
+    tools: [],
+    sealingKey: () => Promise.reject(new BrokerError("key_missing", "There is no key.")),
+  });
+  const requests = [
+    ["/v1/webhooks", { url: "http://127.0.0.1:9/hook" }],
+    ["/v1/definitions", { spec }],
+    [`/v1/definitions/${definitionId}/versions`, { spec: { ...spec, name: "agent" } }],
+  ] as const;
+  const answers = [];
+  for (const at of [lenient, bare]) {
+    for (const [path, body] of requests) {
+      const answer = await send(at, tokens.admin, "POST", path, {
+        body,
+        headers: { "idempotency-key": path, "if-match": '"1"' },
+      });
+      answers.push([path, answer.status, answer.headers.get("idempotency-replayed")]);
+    }
+  }
+  await Promise.all([lenient.stop(), bare.stop()]);
+  expect(answers).toEqual([
+    ...requests.map(([path]) => [path, 200, null]),
+    ...requests.map(([path]) => [path, 200, "true"]),
+  ]);
+});
 
 test("a request whose key is held by one in flight is refused at once, and answered with its answer after it", async () => {
   const { tokens, admin } = await givenPeople(sql);

@@ -103,6 +103,20 @@ export async function transactOnce<T extends object>(
   return answer;
 }
 
+/**
+ * What the same request was answered before, for work that rests on more than the transaction of `transactOnce` may look
+ * at: that may be otherwise by now. Undefined where nothing was kept.
+ */
+export async function findReplay<T extends object>(
+  c: Context<AppEnv>,
+  { sql }: Pick<Dependencies, "sql">,
+): Promise<T | undefined> {
+  const keyed = await keyOf(c);
+  const before = keyed && (await transaction(sql, (tx) => findAnswer<T>(tx, keyed)));
+  if (before !== undefined) c.header("Idempotency-Replayed", "true");
+  return before;
+}
+
 async function keyOf(c: Context<AppEnv>): Promise<Keyed | undefined> {
   const key = c.req.header("idempotency-key");
   if (key === undefined) return undefined;

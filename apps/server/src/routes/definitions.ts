@@ -106,18 +106,18 @@ export function createDefinitionRoutes(deps: ServerDependencies) {
     .openapi(create, async (c) => {
       const actor = c.get("actor");
       requireRole(actor, "admin", "Making a definition");
-      const spec = readSpec(c.req.valid("json").spec, tools);
-      if (c.req.valid("query").dryRun === "true") return c.json(await planNew(sql, actor, spec, tools), 200);
-      return c.json(await transactOnce(c, deps, (tx) => createDefinition(tx, actor, spec, tools)), 200);
+      const read = () => readSpec(c.req.valid("json").spec, tools);
+      if (c.req.valid("query").dryRun === "true") return c.json(await planNew(sql, actor, read(), tools), 200);
+      return c.json(await transactOnce(c, deps, (tx) => createDefinition(tx, actor, read(), tools)), 200);
     })
     .openapi(addVersion, async (c) => {
       const actor = c.get("actor");
       const { id } = c.req.valid("param");
       const current = await findDefinition(sql, actor, id);
       requireRole(actor, "admin", "Changing a definition");
-      const spec = readSpec(c.req.valid("json").spec, tools);
+      const read = () => readSpec(c.req.valid("json").spec, tools);
       if (c.req.valid("query").dryRun === "true")
-        return c.json(await planVersion(sql, actor, current, spec, tools), 200);
+        return c.json(await planVersion(sql, actor, current, read(), tools), 200);
       const ifMatch = c.req.valid("header")["if-match"];
       if (ifMatch === undefined) {
         throw new Problem(
@@ -127,7 +127,7 @@ export function createDefinitionRoutes(deps: ServerDependencies) {
       }
       const seenVersion = readVersion(ifMatch);
       return c.json(
-        await transactOnce(c, deps, (tx) => applyVersion(tx, actor, { id, seenVersion, spec }, tools)),
+        await transactOnce(c, deps, (tx) => applyVersion(tx, actor, { id, seenVersion, spec: read() }, tools)),
         200,
       );
     });

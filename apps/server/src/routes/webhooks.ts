@@ -5,12 +5,13 @@ import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import { requireRole } from "../auth.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
 import { decodeCursor, pageOf } from "../cursor.ts";
-import { transactOnce } from "../idempotency.ts";
+import { findReplay, transactOnce } from "../idempotency.ts";
 import { createWebhook, redeliver, removeWebhook } from "../manage-webhooks.ts";
 import { invalidField, Problem } from "../problem.ts";
 import { readDeliveries, readWebhook, readWebhooks } from "../queries/webhooks.ts";
 import { answers, idempotencyHeaders, idParam, jsonBody, pageQuery } from "../shapes/common.ts";
 import {
+  type CreatedWebhook,
   createdWebhookSchema,
   deliveryListSchema,
   newWebhookSchema,
@@ -97,6 +98,8 @@ export function createWebhookRoutes(deps: ServerDependencies) {
       const actor = c.get("actor");
       requireRole(actor, "admin", act);
       const { url, events = webhookEvents } = c.req.valid("json");
+      const before = await findReplay<CreatedWebhook>(c, deps);
+      if (before !== undefined) return c.json(before, 200);
       await checkUrl(url);
       const key = await keyFor(c.get("requestId"));
       const { workspaceId, userId: createdBy } = actor;

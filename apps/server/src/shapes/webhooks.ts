@@ -40,6 +40,8 @@ export const createdWebhookSchema = webhookSchema
   })
   .openapi("CreatedWebhook");
 
+export type CreatedWebhook = z.infer<typeof createdWebhookSchema>;
+
 export const webhookListSchema = z
   .object({ webhooks: z.array(webhookSchema), nextCursor: z.string().nullable() })
   .openapi("WebhookList");
