@@ -52,6 +52,8 @@ export function payAttention(
     onChanges(changes) {
       const isOver = kept.length >= mostKept;
       kept = isOver ? [{ ...changes, runs: [], tasks: [], policies: [], isTooMuch: true }] : [...kept, changes];
+      // A sign of life is told after what is kept, and its reader goes on from there.
+      if (ping !== undefined) ping = changes.snapshot;
       wake();
     },
     onPing(snapshot) {
