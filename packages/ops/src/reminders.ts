@@ -1,6 +1,6 @@
 import type { Queryable } from "@countersign/db/connect.ts";
 import { v7 as newId } from "uuid";
-import type { Asker } from "./visible.ts";
+import { type Asker, isOfOpenRun } from "./visible.ts";
 
 export type ReminderStatus = "pending" | "reminded" | "canceled";
 
@@ -34,6 +34,8 @@ export interface NewReminder {
 
 export type CancelReminderResult =
   | { readonly kind: "canceled" | "closed"; readonly reminder: Reminder }
+  /** It still waits, and is of a run that the asker may not read. */
+  | { readonly kind: "hidden" }
   | { readonly kind: "missing" };
 
 /** What a run wrote is read only by whoever may read the run, of whom $1 is the workspace and $2 the person. */
@@ -88,7 +90,10 @@ export async function listReminders(
   );
 }
 
-/** Cancels a reminder that still waits; `closed` where it was due or canceled before. Of this and the heartbeat, one wins. */
+/**
+ * Cancels a reminder that still waits; `closed` where it was due or canceled before. Of this and the heartbeat, one wins.
+ * Nobody cancels what they may not read.
+ */
 export async function cancelReminder(
   db: Queryable,
   asked: Asker & { readonly id: string; readonly canceledBy: string },
@@ -96,11 +101,12 @@ export async function cancelReminder(
   const { workspaceId, userId, id, canceledBy } = asked;
   const [canceled] = await db.unsafe<Reminder[]>(
     `update reminders set status = 'canceled', settled_at = clock_timestamp(), settled_by = $4
-      where workspace_id = $1::uuid and id = $3::uuid and status = 'pending' returning ${columns}`,
+      where workspace_id = $1::uuid and id = $3::uuid and status = 'pending' and ${isOfOpenRun("run_id")} returning ${columns}`,
     [workspaceId, userId, id, canceledBy],
     { prepare: true },
   );
   if (canceled !== undefined) return { kind: "canceled", reminder: canceled };
   const reminder = await readReminder(db, asked, id);
-  return reminder === undefined ? { kind: "missing" } : { kind: "closed", reminder };
+  if (reminder === undefined) return { kind: "missing" };
+  return reminder.status === "pending" ? { kind: "hidden" } : { kind: "closed", reminder };
 }

@@ -44,6 +44,8 @@ export type CompleteTaskResult =
   | (Titled & { readonly kind: "completed" })
   | (Titled & { readonly kind: "closed"; readonly status: string })
   | (Titled & { readonly kind: "card"; readonly of: Exclude<Row["kind"], "task"> })
+  /** It is open, and of a run that the asker may not read. */
+  | { readonly kind: "hidden" }
   | { readonly kind: "missing" };
 
 /**
@@ -91,8 +93,8 @@ export async function putTask(db: Queryable, task: NewTask): Promise<PutTaskResu
 }
 
 /**
- * Marks an open task done; of two at once, one does. A card is never touched here: only a person's answer to its
- * approval or question resolves it.
+ * Marks an open task done; of two at once, one does. Nobody closes what they may not read. A card is never touched here:
+ * only a person's answer to its approval or question resolves it.
  */
 export async function completeTask(
   db: Queryable,
@@ -106,10 +108,11 @@ export async function completeTask(
     .where(isTask(asked.workspaceId, asked.id));
   if (found === undefined) return { kind: "missing" };
   const { kind: of, title, status, runId } = found;
-  return of === "task" ? { kind: "closed", title, status, runId } : { kind: "card", title, of, runId };
+  if (of !== "task") return { kind: "card", title, of, runId };
+  return status === "open" ? { kind: "hidden" } : { kind: "closed", title, status, runId };
 }
 
-/** Afterwards the task is dismissed, unless it was closed before; false then. A card is never touched here. */
+/** Afterwards the task is dismissed, unless it was closed before or is of a run that the asker may not read; false then. */
 export async function dismissTask(
   db: Queryable,
   asked: Asker & { readonly id: string; readonly dismissedBy: string },
@@ -168,7 +171,7 @@ export async function readDoneLog(
   return partOf(done, asked.limit);
 }
 
-/** The title of the task, and its run, where this call closed it. */
+/** The title of the task, and its run, where this call closed it. A card is never touched here. */
 async function closeTask(
   db: Queryable,
   asked: Asker & {
@@ -180,7 +183,15 @@ async function closeTask(
   const [closed] = await orm(db)
     .update(tasks)
     .set({ status: asked.status, resolvedAt: sql`clock_timestamp()`, resolvedBy: asked.by })
-    .where(and(isTask(asked.workspaceId, asked.id), eq(tasks.kind, "task"), eq(tasks.status, "open")))
+    .where(
+      and(
+        isTask(asked.workspaceId, asked.id),
+        eq(tasks.kind, "task"),
+        eq(tasks.status, "open"),
+        sql`(${tasks.runId} is null
+             or not exists (select closed_runs(${asked.workspaceId}::uuid, ${asked.userId}::uuid, array[${tasks.runId}])))`,
+      ),
+    )
     .returning({ title: openText(asked, tasks.title), runId: tasks.runId });
   return closed;
 }

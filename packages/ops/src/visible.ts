@@ -21,7 +21,7 @@ export function tellRuns(told: Pick<Told, "runs">, texts: readonly (readonly [st
 }
 
 /** SQL: true of a row whose run, `column`, the person $2 of the workspace $1 may read; null is no run's. */
-function isOfOpenRun(column: string): string {
+export function isOfOpenRun(column: string): string {
   return `(${column} is null or not exists (select closed_runs($1::uuid, $2::uuid, array[${column}])))`;
 }
 

@@ -179,6 +179,23 @@ test("what memory holds of a closed page, and a reminder of a closed run, close 
   }
 });
 
+test("nobody closes a task or cancels a reminder that they may not read", async () => {
+  const { workspaceId, viewer, operator } = given.world;
+  const by = { workspaceId, createdBy: "run:1", runId: given.closedRun };
+  const put = await putTask(sql, { ...by, title: "zephyr" });
+  const dueAt = new Date(Date.now() + 3_600_000);
+  const reminder = await addReminder(sql, { ...by, text: "zephyr", dueAt, userId: operator });
+  for (const [tool, id] of [
+    [tasksDone, put.kind === "created" ? put.id : ""],
+    [remindersCancel, reminder.id],
+  ] as const) {
+    const refused = await closedAfter(tool, { id }, viewer);
+    expect(refused).toMatchObject({ result: { kind: "failed" }, viewer: false });
+    expect(telling(refused.result)).toBe(false);
+    expect(await closedAfter(tool, { id })).toMatchObject({ result: { kind: "done" }, viewer: true });
+  }
+});
+
 /** Drives a run of the operator's with one call; its tool's result, and whether the viewer may not read the run. */
 async function afterDriving(tool: Tool, args: object) {
   const { world } = given;

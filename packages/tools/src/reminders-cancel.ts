@@ -16,7 +16,7 @@ export const remindersCancel = defineTool<z.infer<typeof schema>>({
   effect: "transactional",
   async execute({ id }, { tx, workspaceId, userId, runId, shown }) {
     const result = await cancelReminder(tx, { workspaceId, userId, id, canceledBy: `run:${runId}` });
-    if (result.kind !== "missing") tellRuns(shown, [[result.reminder.runId, result.reminder.text]]);
+    if ("reminder" in result) tellRuns(shown, [[result.reminder.runId, result.reminder.text]]);
     switch (result.kind) {
       case "canceled":
         return { kind: "done", content: `Reminder ${id} is canceled: ${result.reminder.text}` };
@@ -25,6 +25,11 @@ export const remindersCancel = defineTool<z.infer<typeof schema>>({
         const how = status === "reminded" ? "its time came and it is a task" : "it was canceled before";
         return { kind: "failed", content: `Reminder ${id} ("${text}") is closed: ${how}. Nothing was changed.` };
       }
+      case "hidden":
+        return {
+          kind: "failed",
+          content: `Reminder ${id} is of a run that read pages which are closed to you. Leave it to somebody who may read them. Nothing was changed.`,
+        };
       case "missing":
         return { kind: "failed", content: `There is no reminder ${id}. Take an id from reminders.list.` };
     }

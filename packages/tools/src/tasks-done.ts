@@ -16,7 +16,7 @@ export const tasksDone = defineTool<z.infer<typeof schema>>({
   effect: "transactional",
   async execute({ id }, { tx, workspaceId, userId, runId, shown }) {
     const result = await completeTask(tx, { workspaceId, userId, id, doneBy: `run:${runId}` });
-    if (result.kind !== "missing") tellRuns(shown, [[result.runId, result.title]]);
+    if ("title" in result) tellRuns(shown, [[result.runId, result.title]]);
     switch (result.kind) {
       case "completed":
         return { kind: "done", content: `Task ${id} is done: ${result.title}` };
@@ -29,6 +29,11 @@ export const tasksDone = defineTool<z.infer<typeof schema>>({
         return {
           kind: "failed",
           content: `${id} ("${result.title}") is a card: it stands for ${result.of === "question" ? "a question" : "an approval"} that waits for a person, and only a person resolves it. Nothing was changed.`,
+        };
+      case "hidden":
+        return {
+          kind: "failed",
+          content: `Task ${id} is of a run that read pages which are closed to you. Leave it to somebody who may read them. Nothing was changed.`,
         };
       case "missing":
         return { kind: "failed", content: `There is no task ${id}. Take an id from tasks.list.` };

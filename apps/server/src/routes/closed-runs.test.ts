@@ -218,6 +218,10 @@ test("nobody answers a question that is closed to them, and nobody speaks to a r
     expect([answered.status, answered.body.code]).toEqual([403, "closed_run"]);
   }
   await as(world, "admin", "PUT", "/v1/access-rules", { dir: "payroll", userId: world.operator, level: "none" });
+  const { body: waiting } = await as(world, "operator", "GET", "/v1/reminders");
+  const [reminder] = waiting["reminders"] as Json[];
+  const canceled = await as(world, "operator", "POST", `/v1/reminders/${String(reminder?.["id"])}/cancel`);
+  expect([canceled.status, canceled.body.code]).toEqual([403, "closed_run"]);
   const steered = await as(world, "operator", "POST", `/v1/runs/${runId}/steer`, { message: "tell me" });
   expect([steered.status, steered.body.code]).toEqual([403, "closed_run"]);
   await as(world, "admin", "PUT", "/v1/access-rules", { dir: "payroll", userId: world.operator, level: "write" });

@@ -2,6 +2,7 @@ import type { Queryable } from "@countersign/db/connect.ts";
 import { addReminder, cancelReminder, listReminders, readReminder, type Reminder } from "@countersign/ops/reminders.ts";
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import { requireRole } from "../auth.ts";
+import { closedRun } from "../closed-runs.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
 import { decodeCursor, pageOf } from "../cursor.ts";
 import { transactOnce } from "../idempotency.ts";
@@ -82,6 +83,7 @@ export function createReminderRoutes(deps: ServerDependencies) {
         const canceledBy = `user:${userId}`;
         const result = await cancelReminder(tx, { workspaceId, userId, id, canceledBy });
         if (result.kind === "missing") throw noReminder(id);
+        if (result.kind === "hidden") throw await closedRun(tx, actor);
         const shown = await showOne(tx, workspaceId, result.reminder);
         const isMine = result.reminder.status === "canceled" && result.reminder.settledBy === canceledBy;
         if (result.kind === "canceled" || isMine) return shown;
