@@ -17,7 +17,7 @@ async function propose(workspaceId: string, text: string, kind = "fact"): Promis
   return (await proposeMemory(sql, { workspaceId, kind, text, proposedBy: "run:1" })).id;
 }
 
-const consolidate = (workspaceId: string) => consolidateMemory(sql, { workspaceId, consolidatedBy: "run:2" });
+const consolidate = (workspaceId: string) => consolidateMemory(sql, { workspaceId, userId, consolidatedBy: "run:2" });
 
 async function statusesOf(workspaceId: string): Promise<(string | null)[][]> {
   const rows = await sql<{ text: string; status: string; of: string | null }[]>`

@@ -134,26 +134,37 @@ export async function settleProposal(
 }
 
 /**
- * Afterwards no two open proposals of a kind say the same: the first stays, and each later one is its duplicate. What was
- * accepted or dismissed counts as first too, so that nobody is asked the same twice. Answers how many were closed; again,
- * none.
+ * Afterwards no two open proposals of a kind that the asker sees say the same, where whoever sees the one sees the other: the
+ * first stays, and each later one is its duplicate; so is one that fewer may read of one that more may. What was accepted or
+ * dismissed counts as first too, so that nobody is asked the same twice. Answers how many were closed; again, none.
  */
 export async function consolidateMemory(
   db: Queryable,
-  { workspaceId, consolidatedBy }: { readonly workspaceId: string; readonly consolidatedBy: string },
+  { workspaceId, userId, consolidatedBy }: Asker & { readonly consolidatedBy: string },
 ): Promise<{ readonly closed: number }> {
-  const rows = await db`
-    with same as (
-      select id, first_value(id) over (partition by kind, text_key order by status = 'proposed', proposed_at, id) as first
-        from memory_proposals
-       where workspace_id = ${workspaceId} and status <> 'duplicate'
-         and (kind, text_key) in (select kind, text_key from memory_proposals
-                                   where workspace_id = ${workspaceId} and status = 'proposed'))
-    update memory_proposals m
-       set status = 'duplicate', duplicate_of = s.first, settled_at = clock_timestamp(), settled_by = ${consolidatedBy}
-      from same s
-     where m.id = s.id and s.first <> m.id and m.status = 'proposed'
-    returning m.id`;
+  // What its run was shown is what closes a proposal: one is seen by all who see another that nothing less closes.
+  const rows = await db.unsafe(
+    `with same as materialized (
+       select id, kind, text_key, status, proposed_at,
+              array(select coalesce(x.page_id::text, x.dir)
+                      from runs r join run_reads x on x.run_id = r.root_id where r.id = v.run_id) as closed_by
+         from ${visibleProposals} v
+        where status <> 'duplicate'
+          and (kind, text_key) in (select kind, text_key from memory_proposals
+                                    where workspace_id = $1::uuid and status = 'proposed')),
+     firsts as (
+       select s.id, (select f.id from same f
+                      where f.kind = s.kind and f.text_key = s.text_key and f.closed_by <@ s.closed_by
+                      order by f.status = 'proposed', cardinality(f.closed_by), f.proposed_at, f.id limit 1) as first
+         from same s where s.status = 'proposed')
+     update memory_proposals m
+        set status = 'duplicate', duplicate_of = s.first, settled_at = clock_timestamp(), settled_by = $3
+       from firsts s
+      where m.id = s.id and s.first <> m.id and m.status = 'proposed'
+     returning m.id`,
+    [workspaceId, userId, consolidatedBy],
+    { prepare: true },
+  );
   return { closed: rows.length };
 }
 

@@ -9,7 +9,7 @@ import { setAccessRule } from "@countersign/kb/access-rules.ts";
 import { applyOkf } from "@countersign/kb/apply-okf.ts";
 import { defineTool, type Tool, type ToolResult } from "@countersign/engine/tool.ts";
 import { putFile } from "@countersign/ops/files.ts";
-import { proposeMemory } from "@countersign/ops/memory.ts";
+import { listProposals, proposeMemory } from "@countersign/ops/memory.ts";
 import { addReminder } from "@countersign/ops/reminders.ts";
 import { putTask } from "@countersign/ops/tasks.ts";
 import { listClosedRuns } from "@countersign/ops/visible.ts";
@@ -194,6 +194,25 @@ test("nobody closes a task or cancels a reminder that they may not read", async 
     expect(telling(refused.result)).toBe(false);
     expect(await closedAfter(tool, { id })).toMatchObject({ result: { kind: "done" }, viewer: true });
   }
+});
+
+test("a proposal is the duplicate of one that all who see it see too, whoever consolidates", async () => {
+  const { workspaceId, viewer, operator } = given.world;
+  const openRun = await givenRun(sql, given.world);
+  const propose = async (runId: string, text: string) =>
+    (await proposeMemory(sql, { workspaceId, kind: "fact", text, proposedBy: "run:1", runId })).id;
+  const openTo = async (userId: string) =>
+    (await listProposals(sql, { workspaceId, userId, status: "proposed", limit: 100 }))
+      .filter(({ kind }) => kind === "fact")
+      .map(({ id }) => id);
+  const closed = [await propose(given.closedRun, "it rains"), await propose(given.closedRun, "It rains.")];
+  const open = await propose(openRun, "it rains");
+  expect((await closedAfter(memoryConsolidate, {}, viewer)).result.content).toContain("0 duplicates were closed");
+  expect(await openTo(operator)).toEqual([...closed, open]);
+  await closedAfter(memoryConsolidate, {});
+  expect(await openTo(operator)).toEqual([open]);
+  expect(await openTo(viewer)).toEqual([open]);
+  expect((await closedAfter(memoryConsolidate, {})).result.content).toContain("0 duplicates were closed");
 });
 
 /** Drives a run of the operator's with one call; its tool's result, and whether the viewer may not read the run. */

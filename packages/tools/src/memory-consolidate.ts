@@ -17,7 +17,7 @@ export const memoryConsolidate = defineTool<z.infer<typeof schema>>({
   needsApproval: false,
   effect: "transactional",
   async execute(_args, { tx, workspaceId, userId, runId, shown }) {
-    const { closed } = await consolidateMemory(tx, { workspaceId, consolidatedBy: `run:${runId}` });
+    const { closed } = await consolidateMemory(tx, { workspaceId, userId, consolidatedBy: `run:${runId}` });
     const open = await listProposals(tx, { workspaceId, userId, status: "proposed", limit: mostShown });
     const places = await listPlaces(tx, { workspaceId, userId }, [...new Set(open.map(({ kind }) => kind))]);
     for (const id of places.pages) shown.pages.add(id);

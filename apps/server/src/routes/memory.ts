@@ -102,7 +102,7 @@ export function createMemoryRoutes(deps: ServerDependencies) {
       const actor = c.get("actor");
       requireRole(actor, "operator", "Consolidating memory");
       const { workspaceId, userId } = actor;
-      const asked = { workspaceId, consolidatedBy: `user:${userId}` };
+      const asked = { workspaceId, userId, consolidatedBy: `user:${userId}` };
       return c.json(await transactOnce(c, deps, (tx) => consolidateMemory(tx, asked)), 200);
     })
     .openapi(accept, async (c) => {
