@@ -51,7 +51,7 @@ async function findBearers(writer: Writer, pageId: string, names: readonly strin
       from unnest(${[...names]}::text[]) as n (name)
      cross join lateral (
        select p.id from ${visiblePages(writer)} p where p.names @> array[n.name]
-        order by p.dir = (select dir from pages where id = ${pageId}) desc, p.created_at, p.id limit 1) b`;
+        order by p.names[1] = n.name desc, p.dir = (select dir from pages where id = ${pageId}) desc, p.created_at, p.id limit 1) b`;
   return new Map(rows.map(({ name, id }) => [name, id]));
 }
 

@@ -4,6 +4,7 @@ import { findLinks } from "./find-links.ts";
 import { movePage } from "./move-page.ts";
 import { listBacklinks } from "./page-links.ts";
 import { listReached } from "./read-linked.ts";
+import { removePage } from "./remove-node.ts";
 import { actOn } from "./testing/acts.ts";
 import { newWorkspace } from "./testing/new-workspace.ts";
 
@@ -95,4 +96,40 @@ test("a rename also rewrites a link that still says a name which the page has no
   await sql`update links set target = 'first' where page_id = ${page.id} and target = 'second'`;
   await act.do(me, (writer) => movePage(writer, { pageId: target.id, title: "Third" }));
   expect(await act.outline(me, page.id)).toBe("- to [[Third]] and [[Elsewhere]]\n");
+});
+
+test("KN12: a link whose page was removed is the next page's of that name or file, and its renames'", async () => {
+  const me = await newWorkspace(sql);
+  const titlesFrom = async (id: string) =>
+    (await act.do(me, (reader) => listReached(reader, id, 1, 10))).map(({ title }) => title);
+  const first = await act.page(me, "T", "- x\n");
+  const [page, edited] = [await act.page(me, "P", "- [[T]]\n"), await act.page(me, "Q", "- [[T]]\n")];
+  await act.do(me, (writer) => removePage(writer, first.id));
+  await act.edit(me, { page: edited.id, okf: "- see [[T]]\n" });
+  const second = await act.page(me, "T", "- y\n");
+  await act.do(me, (writer) => movePage(writer, { pageId: second.id, title: "U" }));
+  expect(await act.outline(me, page.id)).toBe("- [[U]]\n");
+  expect(await act.outline(me, edited.id)).toBe("- see [[U]]\n");
+
+  const file = await act.importFile(me, "b/old.md", "- a\n");
+  const index = await act.importFile(me, "b/index.md", "[a](old.md)\n");
+  const other = await act.importFile(me, "c/old.md", "---\ntitle: Anew\n---\n- a\n");
+  if (file.kind !== "imported" || index.kind !== "imported" || other.kind !== "imported")
+    throw new Error("not imported");
+  await act.do(me, (writer) => removePage(writer, file.page.id));
+  expect(await titlesFrom(index.page.id)).toEqual([]);
+  await act.do(me, (writer) => movePage(writer, { pageId: other.page.id, dir: "b" }));
+  expect(await titlesFrom(index.page.id)).toEqual(["Anew"]);
+});
+
+test("a link goes to the page whose title it is before one that has it as an alias, as a page is looked up", async () => {
+  const me = await newWorkspace(sql);
+  const older = await act.page(me, "Foo", "- x\n");
+  await act.page(me, "Bar", "- y\n");
+  await act.edit(me, { page: older.id, okf: "---\ntype: Page\ntitle: Foo\naliases: [Bar]\n---\n- x\n" });
+  const page = await act.page(me, "P", "- [[Bar]]\n");
+  const reached = () => act.do(me, (reader) => listReached(reader, page.id, 1, 5));
+  expect((await reached()).map(({ title }) => title)).toEqual(["Bar"]);
+  await sql`update links set target_page_id = null where page_id = ${page.id}`;
+  expect((await reached()).map(({ title }) => title)).toEqual(["Bar"]);
 });

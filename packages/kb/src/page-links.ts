@@ -1,5 +1,5 @@
 import { showPages, visiblePages, type Reader } from "./scope.ts";
-import { findWaitingPaths, pathsOf } from "./store-links.ts";
+import { findWaitingPaths, isWaiting, pathsOf } from "./store-links.ts";
 
 export interface LinkedPage {
   readonly id: string;
@@ -29,19 +29,21 @@ export async function listLinked(reader: Reader, pageId: string, limit: number):
       select min(l.id) as first, array_agg(distinct l.target) as names,
              coalesce((select v.id from ${visiblePages(reader)} v where v.id = l.target_page_id),
                       (select v.id from ${visiblePages(reader)} v
-                        where l.kind = 'title' and v.names @> array[l.target] order by v.created_at, v.id limit 1),
+                        where l.kind = 'title' and v.names @> array[l.target]
+                        order by v.names[1] = l.target desc, v.dir = (select dir from pages where id = ${pageId}) desc,
+                                 v.created_at, v.id limit 1),
                       (select f.id from files f where f.link = l.id)) as id
         from links l where l.page_id = ${pageId} group by 3)
     select p.id, p.title, s.names from seen s join pages p on p.id = s.id where p.id <> ${pageId} order by s.first limit ${limit}`;
   return shown(reader, pages);
 }
 
-/** The links by path of a page that have no page yet, and where they may lead. */
-async function listOpenPaths({ tx }: Reader, pageId: string) {
-  const links = await tx<{ id: number; dir: string; target: string }[]>`
+/** The links by path of a page that wait for one, and where they may lead. */
+async function listOpenPaths(reader: Reader, pageId: string) {
+  const links = await reader.tx<{ id: number; dir: string; target: string }[]>`
     select l.id, p.dir, l.target
       from links l join pages p on p.id = l.page_id
-     where l.page_id = ${pageId} and l.kind = 'path' and l.target_page_id is null`;
+     where l.page_id = ${pageId} and l.kind = 'path' and ${isWaiting(reader)}`;
   return links.map(({ id, dir, target }) => ({ id, paths: pathsOf(dir, target) }));
 }
 

@@ -13,8 +13,8 @@ interface LinkRow {
 
 /**
  * Makes the link rows of these nodes what their texts say. A link that was resolved and still says the same keeps its
- * page, whatever that is called now; another is resolved among the pages that the writer sees, one in the same directory
- * first.
+ * page, whatever that is called now, unless that was removed; another is resolved among the pages that the writer sees: a
+ * title before an alias, then one in the same directory first.
  */
 export async function storeLinks(
   { tx, workspaceId, userId }: Writer,
@@ -37,26 +37,34 @@ export async function storeLinks(
   await tx`
     insert into links (workspace_id, page_id, node_id, kind, target, file_name, target_page_id)
     select ${workspaceId}, ${page.id}, l."nodeId", l.kind, l.target, l.paths -> 0 ->> 'fileName',
-           coalesce(l.known,
+           coalesce((select t.id from pages t where t.id = l.known and t.removed_at is null),
                     case l.kind
                       when 'title' then
                         (select p.id from ${visiblePages(reader)} p where p.names @> array[l.target]
-                          order by p.dir = ${page.dir} desc, p.created_at, p.id limit 1)
+                          order by p.names[1] = l.target desc, p.dir = ${page.dir} desc, p.created_at, p.id limit 1)
                       else
                         (select p.id
                            from json_array_elements(l.paths) with ordinality as wanted (file, rank)
                            join ${visiblePages(reader)} p
                              on p.dir = wanted.file ->> 'dir' and p.file_name = wanted.file ->> 'fileName'
                           order by wanted.rank limit 1)
-                    end)
+                    end,
+                    l.known)
       from json_to_recordset(${JSON.stringify(links)}::text::json)
            as l (n int, "nodeId" uuid, kind text, target text, paths json, known uuid)
      order by l.n`;
 }
 
+/** Whether a link, the row `l`, waits for a page: it never had one, or that was removed. */
+export function isWaiting({ tx }: Pick<Reader, "tx">) {
+  return tx`(
+    l.target_page_id is null
+    or exists (select from pages t where t.id = l.target_page_id and t.removed_at is not null))`;
+}
+
 /** Resolves what waited for a page of this name or file, wherever it stands. */
 export async function resolveWaiting(
-  { tx, workspaceId }: Writer,
+  writer: Writer,
   page: {
     readonly id: string;
     readonly dir: string;
@@ -64,24 +72,26 @@ export async function resolveWaiting(
     readonly fileName: string | null;
   },
 ): Promise<void> {
+  const { tx, workspaceId } = writer;
   await tx`
-    update links set target_page_id = ${page.id}
-     where workspace_id = ${workspaceId} and target_page_id is null and kind = 'title'
-       and target = any(${[...page.names]}::text[])`;
+    update links l set target_page_id = ${page.id}
+     where l.workspace_id = ${workspaceId} and ${isWaiting(writer)} and l.kind = 'title'
+       and l.target = any(${[...page.names]}::text[])`;
   if (page.fileName === null) return;
-  const ids = await findWaitingPaths({ tx, workspaceId }, { ...page, fileName: page.fileName });
+  const ids = await findWaitingPaths(writer, { ...page, fileName: page.fileName });
   if (ids.length > 0) await tx`update links set target_page_id = ${page.id} where id = any(${ids}::bigint[])`;
 }
 
-/** The links that may lead to this file by their path and have no page yet. */
+/** The links that may lead to this file by their path, and wait for a page. */
 export async function findWaitingPaths(
-  { tx, workspaceId }: Pick<Reader, "tx" | "workspaceId">,
+  reader: Reader,
   { dir, fileName }: { readonly dir: string; readonly fileName: string },
 ): Promise<number[]> {
+  const { tx, workspaceId } = reader;
   const waiting = await tx<{ id: number; dir: string; target: string }[]>`
     select l.id, p.dir, l.target
       from links l join pages p on p.id = l.page_id
-     where l.workspace_id = ${workspaceId} and l.target_page_id is null and l.kind = 'path'
+     where l.workspace_id = ${workspaceId} and ${isWaiting(reader)} and l.kind = 'path'
        and l.file_name = ${fileName}`;
   return waiting.filter((link) => pathsOf(link.dir, link.target).some((path) => path.dir === dir)).map(({ id }) => id);
 }
