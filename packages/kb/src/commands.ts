@@ -19,6 +19,7 @@ export interface ChangedState {
   readonly page?: {
     readonly frontmatter?: string;
     readonly title?: string;
+    readonly lineEnd?: "\n" | "\r\n";
     readonly dir?: string;
     readonly isRemoved?: boolean;
   };

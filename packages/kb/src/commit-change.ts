@@ -60,10 +60,7 @@ export async function commitChange(
   const committed = await recordChange(writer, page, after, {
     ...change,
     changes,
-    heads: [
-      { frontmatter: page.frontmatter, title: page.title },
-      { frontmatter, title: names.title },
-    ],
+    heads: headsOf(page, { frontmatter, lineEnd, title: names.title }),
   });
   const newNames = names.names.filter((name) => !page.names.includes(name));
   // What waits for a name that it has no more was written beside the page: its new title goes there too, or the link stays.
@@ -96,6 +93,16 @@ export async function commitNodes(
 }
 
 type Head = NonNullable<ChangedState["page"]>;
+
+/** What a change did to the page itself, as it was and as it became. */
+function headsOf(before: LoadedPage, after: Required<Pick<Head, "frontmatter" | "title" | "lineEnd">>): [Head, Head] {
+  const hasNewText = before.frontmatter !== after.frontmatter || before.title !== after.title;
+  const headOf = ({ frontmatter, title, lineEnd }: typeof after): Head => ({
+    ...(hasNewText ? { frontmatter, title } : {}),
+    ...(before.lineEnd === after.lineEnd ? {} : { lineEnd }),
+  });
+  return [headOf(before), headOf(after)];
+}
 
 /** Writes the nodes and links of a change whose page row is written, and its command. */
 async function recordChange(

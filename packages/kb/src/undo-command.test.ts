@@ -253,3 +253,18 @@ async function givenFile(me: Person, source: string) {
   if (done.kind !== "imported") throw new Error(done.kind);
   return done.page;
 }
+
+test("taking an import back that changed how the lines end brings the old ends back, whatever else was changed since", async () => {
+  const me = await newWorkspace(sql);
+  const made = await act.importFile(me, "a.md", "- a\r\n- b\r\n");
+  if (made.kind !== "imported") throw new Error(made.kind);
+  const { id } = made.page;
+  const lineEnd = async () => (await sql`select line_end from pages where id = ${id}`)[0]?.["line_end"];
+  await act.importFile(me, "a.md", "- a\n- b\n");
+  const command = await lastCommand(id);
+  await act.edit(me, { page: id, okf: "---\ntype: Other\n---\n- a\n- b\n" });
+  expect(await undo(me, command)).toMatchObject({ kind: "undone", page: { type: "Other" } });
+  expect(await lineEnd()).toBe("\r\n");
+  expect(await undo(me, await lastCommand(id))).toMatchObject({ kind: "undone" });
+  expect(await lineEnd()).toBe("\n");
+});

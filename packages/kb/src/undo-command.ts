@@ -168,6 +168,7 @@ async function undoChange(
     kind: "command.undone",
     frontmatter,
     nodes: settled,
+    lineEnd: before.page?.lineEnd ?? page.lineEnd,
     fallbackTitle: before.page?.title ?? page.title,
     undoes: command.id,
   });

@@ -154,6 +154,7 @@ const stateSchema = z.object({
     .object({
       frontmatter: z.string().optional(),
       title: z.string().optional(),
+      lineEnd: z.enum(["\n", "\r\n"]).optional(),
       dir: z.string().optional(),
       isRemoved: z.boolean().optional(),
     })
