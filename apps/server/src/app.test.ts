@@ -303,3 +303,50 @@ test("many readers who wait for a line hold no connection: others are answered m
     expect(answer.body).toMatchObject({ lines: [{ seq: 2 }, { seq: 3 }], hasEnded: true });
   }
 });
+
+test("an id in capitals names the same, wherever it is sent", async () => {
+  const world = await givenPeople(sql);
+  const { runId, callId, approvalId } = await givenGatedRun(sql, world);
+  const page = await send(server, world.tokens.admin, "POST", "/v1/pages", { body: { title: "a" } });
+  const pageId = String(page.body["pageId"]);
+  const spec = { name: "caps", model: "scripted", toolset: ["kb.read"] };
+  const { viewer, admin, approver } = world.tokens;
+  const ask = async (spelled: (id: string) => string) => {
+    const requests: readonly (readonly [string, string, string, object?])[] = [
+      [viewer, "GET", `/v1/runs/${spelled(runId)}`],
+      [viewer, "GET", `/v1/runs/${spelled(runId)}/tree?around=${spelled(callId)}`],
+      [viewer, "GET", `/v1/approvals/${spelled(approvalId)}`],
+      [viewer, "GET", `/v1/tokens?user=${spelled(world.viewer)}`],
+      [viewer, "GET", `/v1/users/${spelled(world.viewer)}`],
+      [viewer, "GET", `/v1/rules?scope=workspace&id=${spelled(world.workspaceId)}`],
+      [viewer, "POST", "/v1/explain", { call: spelled(callId) }],
+      [admin, "POST", "/v1/kill", { scope: "workspace", id: spelled(world.workspaceId), reason: "x" }],
+      [admin, "POST", "/v1/lift", { scope: "workspace", id: spelled(world.workspaceId) }],
+      [
+        admin,
+        "POST",
+        "/v1/definitions?dryRun=true",
+        { spec: { ...spec, approvers: { users: [spelled(world.viewer)] } } },
+      ],
+      [admin, "POST", "/v1/runs", { definition: "agent", input: "x", page: spelled(pageId), key: "k" }],
+      [approver, "POST", "/v1/delegations", { to: spelled(world.viewer), until: "2040-01-01T00:00:00Z" }],
+    ];
+    const answers = [];
+    for (const [token, method, path, body] of requests) {
+      const answer = await send(server, token, method, path, body === undefined ? {} : { body });
+      answers.push({
+        asked: `${method} ${path.toLowerCase()}`,
+        status: answer.status,
+        warnings: answer.body["warnings"],
+      });
+    }
+    return answers;
+  };
+  const usual = await ask((id) => id);
+  expect(usual.filter(({ status }) => status !== 200)).toEqual([]);
+  expect(await ask((id) => id.toUpperCase())).toEqual(usual);
+  const made = await send(server, admin, "POST", "/v1/definitions", {
+    body: { spec: { ...spec, approvers: { users: [world.approver.toUpperCase()] } } },
+  });
+  expect(made).toMatchObject({ status: 200, body: { spec: { approvers: { users: [world.approver] } } } });
+});

@@ -21,7 +21,7 @@ export async function decideTogether(
   actor: Actor,
   asked: readonly AskedDecision[],
 ): Promise<readonly Decided[]> {
-  const ids = asked.map(({ approvalId }) => approvalId.toLowerCase());
+  const ids = asked.map(({ approvalId }) => approvalId);
   const twice = ids.findIndex((id, index) => ids.indexOf(id) !== index);
   if (twice >= 0)
     throw invalidField(`json.decisions.${twice}.approvalId`, "is named before; decide each approval once, or none");

@@ -31,7 +31,7 @@ export async function makeToken(tx: Tx, actor: Actor, asked: AskedToken): Promis
   }
   const user = await findUser(tx, actor, asked.userId);
   if (user.disabledAt !== null) throw invalidField("json.userId", `the account of ${user.name} is disabled`);
-  const actsFor = [...new Set(asked.actsFor.map((id) => id.toLowerCase()))];
+  const actsFor = [...new Set(asked.actsFor)];
   if (actsFor.length > 0 && !user.isService) {
     throw invalidField("json.actsFor", `only a service acts for others, and ${user.name} is a person`);
   }

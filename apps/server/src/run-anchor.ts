@@ -18,7 +18,7 @@ export async function readAnchor(
     const reader = writerOf(actor, tx);
     if ((await readListedPage(reader, page)) === undefined) throw noPage(page);
     if (node === undefined) return { pageId: page };
-    if ((await findPageOfNode(reader, node)) !== page.toLowerCase()) throw noNode(node);
+    if ((await findPageOfNode(reader, node)) !== page) throw noNode(node);
     return { pageId: page, nodeId: node };
   });
 }

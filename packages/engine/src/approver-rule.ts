@@ -3,7 +3,7 @@ import { z } from "zod";
 const role = z.enum(["viewer", "operator", "approver", "admin"]);
 
 /** People, by what they are or who: ids of users. */
-const people = { roles: z.array(role).optional(), users: z.array(z.uuid()).max(100).optional() };
+const people = { roles: z.array(role).optional(), users: z.array(z.uuid().toLowerCase()).max(100).optional() };
 
 /** Who decides the approvals of a definition's runs. Durations in milliseconds. */
 export const approverRule = z.strictObject({

@@ -40,5 +40,5 @@ export async function readOwned<V extends { readonly id: string }>(
         found.set(`${workspaceId} ${one.id}`, one);
     }),
   );
-  return asked.map(({ workspaceId, id }) => found.get(`${workspaceId} ${id.toLowerCase()}`));
+  return asked.map(({ workspaceId, id }) => found.get(`${workspaceId} ${id}`));
 }

@@ -139,7 +139,7 @@ export function createKnowledgeRoutes({ sql, questions }: ServerDependencies) {
     })
     .openapi(getNode, async (c) => {
       const { id } = c.req.valid("param");
-      const found = await transaction(sql, (tx) => findNode(writerOf(c.get("actor"), tx), id.toLowerCase()), {
+      const found = await transaction(sql, (tx) => findNode(writerOf(c.get("actor"), tx), id), {
         isReadOnly: true,
       });
       if (found === undefined) throw noNode(id);
@@ -165,7 +165,7 @@ export function createKnowledgeRoutes({ sql, questions }: ServerDependencies) {
       const revision = readVersion(ifMatch);
       const { okf } = c.req.valid("json");
       const edited = await transaction(sql, async (tx) => {
-        const result = await editNode(writerOf(actor, tx), { nodeId: id.toLowerCase(), okf, revision });
+        const result = await editNode(writerOf(actor, tx), { nodeId: id, okf, revision });
         if (result.kind === "missing") throw noNode(id);
         return showEdit(result);
       });
@@ -176,7 +176,7 @@ export function createKnowledgeRoutes({ sql, questions }: ServerDependencies) {
       requireRole(actor, "operator", "Removing a node");
       const { id } = c.req.valid("param");
       const removed = await transaction(sql, async (tx): Promise<Edited> => {
-        const result = await removeNode(writerOf(actor, tx), id.toLowerCase());
+        const result = await removeNode(writerOf(actor, tx), id);
         if (result.kind === "forbidden") throw mayNotChange(id);
         if (result.kind === "refused") throw new Problem("unfit_page", result.reason);
         if (result.kind !== "removed") throw noNode(id);

@@ -11,7 +11,8 @@ export const instant = z.iso
   .refine((text) => /^(?:19[7-9]|2\d\d)\d-/.test(text), "expected a year from 1970 to 2999")
   .refine((text) => !Number.isNaN(Date.parse(text)), "is no moment of the calendar");
 
-export const uuid = z.uuid();
+/** An id as the database writes it, however it was sent: ids are compared as text. */
+export const uuid = z.uuid().toLowerCase();
 
 export const idParam = z.object({ id: uuid });
 
