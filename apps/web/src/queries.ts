@@ -146,9 +146,8 @@ export function useRunTree(id: string, around: string) {
 }
 
 function partAround(address: string): TreePart {
-  const [, kind, name = ""] = /^#(step|call)-([\da-f-]+)$/.exec(address) ?? [];
-  if (kind === "call") return { around: name };
-  return kind === "step" ? { after: Math.max(0, Number(name) - entriesAtOnce / 2) } : { before: theEnd };
+  const [, around] = /^#(?:step|call)-([\da-f-]+)$/.exec(address) ?? [];
+  return around === undefined ? { before: theEnd } : { around };
 }
 
 /** The tools there are, for what a card says of one beside the call itself. */

@@ -200,8 +200,11 @@ test("of a run of more steps than are read at once the latest are there with wha
   await other.getByRole("button", { name: "Show what came after" }).click();
   await soon(() => other.locator(".tree > .entry").count()).toBeGreaterThan(1_000);
   // An address of nothing shows the run.
-  await other.goto(`${stage.url}/runs/${runId}#call-00000000-0000-0000-0000-000000000000`);
-  await standing(other, taskId);
+  for (const nothing of ["call-00000000-0000-0000-0000-000000000000", "step-999999"]) {
+    await other.goto("about:blank");
+    await other.goto(`${stage.url}/runs/${runId}#${nothing}`);
+    await standing(other, taskId);
+  }
   await page.context().close();
   await other.context().close();
 }, 60_000);

@@ -1,6 +1,6 @@
 import type { Tx } from "@countersign/db/connect.ts";
 import { parseExact } from "@countersign/engine/exact-text.ts";
-import type { Call, LogLine, RunTree, Steer } from "../shapes/runs.ts";
+import type { Call, LogLine, Run, RunTree, Steer } from "../shapes/runs.ts";
 import { readApprovalsOfCalls } from "./approvals.ts";
 import type { Actor } from "../auth.ts";
 import { isClosedTo, showOpenApproval, showQuestion } from "../closed-runs.ts";
@@ -35,12 +35,12 @@ type CallRow = Omit<Call, "approvals" | "question" | "log"> & {
   questionId: string | null;
 };
 
-/** Which part of a run's entries: those after a line, the last before one, or those around a call. */
+/** Which part of a run's entries: those after a line, the last before one, or those around a call or a line. */
 export type TreePart =
   | { readonly after: number }
   | { readonly before: number }
-  /** The latest where the run has no such call. */
-  | { readonly around: string };
+  /** The latest where the run has no such call or line. */
+  | { readonly around: string | number };
 
 /** Beyond the last line of the tree. */
 const theEnd = 2_147_483_647;
@@ -65,8 +65,9 @@ export async function readRunTree(
   if (found === undefined) return undefined;
   if (await isClosedTo(tx, actor, found)) return "closed";
   const { isGuarded: _isGuarded, ...run } = found;
-  const entries = await readPart(tx, runId, part, limit);
-  const [first, last] = [entries[0]?.seq ?? 0, entries.at(-1)?.seq ?? 0];
+  const entries = await readPart(tx, run, part, limit);
+  // Where nothing is after a line, everything is before what would be next.
+  const [first, last] = [entries[0]?.seq ?? ("after" in part ? run.lastSeq + 1 : 0), entries.at(-1)?.seq ?? 0];
   const hasMore = entries.length > 0 && (await readEntries(tx, runId, last, 1)).length > 0;
   const rows = await tx.unsafe<CallRow[]>(calls, [runId, first, last], { prepare: true });
   const callIds = rows.map((row) => row.id);
@@ -101,12 +102,22 @@ export async function readRunTree(
   };
 }
 
-async function readPart(tx: Tx, runId: string, part: TreePart, limit: number): Promise<LogLine[]> {
+async function readPart(
+  tx: Tx,
+  { id: runId, lastSeq }: Pick<Run, "id" | "lastSeq">,
+  part: TreePart,
+  limit: number,
+): Promise<LogLine[]> {
   if ("after" in part) return await readEntries(tx, runId, part.after, limit);
   if ("before" in part) return await readEntriesBefore(tx, runId, part.before, limit);
+  const line = typeof part.around === "number" ? part.around : await findTurnOf(tx, runId, part.around);
+  if (line === undefined || line > lastSeq) return await readEntriesBefore(tx, runId, theEnd, limit);
+  const upTo = await readEntriesBefore(tx, runId, line + 1, Math.ceil(limit / 2));
+  return [...upTo, ...(await readEntries(tx, runId, line, limit - upTo.length))];
+}
+
+async function findTurnOf(tx: Tx, runId: string, callId: string): Promise<number | undefined> {
   const [call] = await tx<{ turnSeq: number }[]>`
-    select turn_seq as "turnSeq" from tool_calls where run_id = ${runId} and id = ${part.around}`;
-  if (call === undefined) return await readEntriesBefore(tx, runId, theEnd, limit);
-  const upTo = await readEntriesBefore(tx, runId, call.turnSeq + 1, Math.ceil(limit / 2));
-  return [...upTo, ...(await readEntries(tx, runId, call.turnSeq, limit - upTo.length))];
+    select turn_seq as "turnSeq" from tool_calls where run_id = ${runId} and id = ${callId}`;
+  return call?.turnSeq;
 }

@@ -278,8 +278,13 @@ test("the tree is read from its end backwards and around a call as well, and of 
   expect(around.entries).toHaveLength(4);
   expect(around.entries.flatMap(({ calls }) => calls.map(({ id }) => id))).toEqual([callId]);
   expect(around.nextAfter).not.toBeNull();
-  const latest = await get(`limit=2&around=${randomUUID()}`);
-  expect(latest).toEqual(parts.at(-1));
+  for (const none of [randomUUID(), "1000"]) {
+    expect(await get(`limit=2&around=${none}`)).toEqual(parts.at(-1));
+  }
+  expect((await get("limit=4&around=5")).entries.map(({ seq }) => seq)).toContain(5);
+  const beyond = await get("after=1000");
+  expect(beyond).toMatchObject({ entries: [], nextAfter: null });
+  expect((await get(`before=${beyond.prevBefore}`)).entries).toEqual(whole.entries);
   const both = await send(server, world.tokens.viewer, "GET", `/v1/runs/${runId}/tree?after=1&before=5`);
   expect(both).toMatchObject({ status: 422, body: { code: "invalid_request" } });
 });

@@ -70,9 +70,10 @@ const tree = createRoute({
       .object({
         after: lineNumber.optional().openapi({ description: "From `nextAfter`: what comes after it" }),
         before: lineNumber.optional().openapi({ description: "From `prevBefore`: the last of what comes before it" }),
-        around: uuid
+        around: z
+          .union([uuid, lineNumber])
           .optional()
-          .openapi({ description: "A call: what is around it, or the latest if there is no such" }),
+          .openapi({ description: "A call or a line: what is around it, or the latest if there is no such" }),
         limit: z.coerce.number().int().min(1).max(1_000).default(200).openapi({ description: "How many entries" }),
       })
       .refine(({ after, before, around }) => [after, before, around].filter((one) => one !== undefined).length <= 1, {
