@@ -85,6 +85,15 @@ test("a browser that shares no worker between its tabs is as live, with a stream
     }, state);
   await isSeen("hidden");
   await soon(() => stage.watching()).toBe(0);
+  // A network that comes back brings no stream to who is not looked at.
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+  await page.evaluate(async () => {
+    dispatchEvent(new Event("online"));
+    await fetch("/health/live");
+  });
+  expect(asked).toContain("/health/live");
+  expect(asked).not.toContain("/v1/events");
   const later = await givenCard(sql, world);
   await isSeen("visible");
   await standing(page, later.taskId);

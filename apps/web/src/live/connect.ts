@@ -43,18 +43,18 @@ function connectShared(hear: (message: StreamMessage) => void): Connection {
 function connectAlone(hear: (message: StreamMessage) => void): Connection {
   const stream = createStream(hear);
   let known: string | undefined;
+  const open = (): void => (document.visibilityState === "visible" ? stream.open() : stream.close());
   const onVisible = (): void => {
-    if (document.visibilityState !== "visible") stream.close();
-    else if (!stream.isOpen()) stream.open();
+    if (document.visibilityState !== "visible" || !stream.isOpen()) open();
   };
   document.addEventListener("visibilitychange", onVisible);
   onVisible();
   return {
-    wake: stream.open,
+    wake: open,
     setSession(session) {
       const isOther = known !== undefined && known !== session;
       known = session;
-      if (isOther) stream.open();
+      if (isOther) open();
     },
     leave() {
       document.removeEventListener("visibilitychange", onVisible);
