@@ -1,4 +1,5 @@
 import type { Queryable, Tx } from "@countersign/db/connect.ts";
+import { formatWallTime } from "./wall-time.ts";
 
 /** An event as a calendar outside tells it. */
 export interface CalendarEvent {
@@ -13,9 +14,19 @@ export interface CalendarEvent {
   readonly prepareMinutes: number;
 }
 
+/** What the task that asks to prepare for an event is called. */
+export function nameTask({
+  title,
+  startsAt,
+  timeZone,
+}: Pick<CalendarEvent, "title" | "startsAt" | "timeZone">): string {
+  return `Prepare for ${title}, ${formatWallTime(startsAt, timeZone)}`;
+}
+
 /**
  * Afterwards the workspace knows the event as it is told here. Where it begins at another time than before, or is to be
- * prepared for at another, its preparation falls due anew, and a task for the old time is canceled where it is still open.
+ * prepared for at another, its preparation falls due anew, and a task for the old time is canceled where it is still open;
+ * else an open task says what the event is called now.
  */
 export async function putCalendarEvent(
   tx: Tx,
@@ -28,6 +39,7 @@ export async function putCalendarEvent(
       from calendar_events where workspace_id = ${workspaceId} and uid = ${uid} for no key update`;
   const isMoved = known?.isMoved ?? true;
   if (isMoved) await dropTask(tx, workspaceId, known?.taskId ?? null, "the event was moved");
+  else await renameTask(tx, workspaceId, known?.taskId ?? null, nameTask(event));
   await tx`
     insert into calendar_events (workspace_id, uid, title, starts_at, ends_at, time_zone, prepare_minutes, prepare_at, put_by)
     values (${workspaceId}, ${uid}, ${title}, ${startsAt}, ${endsAt}, ${timeZone}, ${prepareMinutes},
@@ -68,4 +80,11 @@ async function dropTask(tx: Tx, workspaceId: string, taskId: string | null, reas
     update tasks
        set status = 'canceled', resolved_at = clock_timestamp(), resolved_by = 'system:calendar', resolution = ${reason}
      where workspace_id = ${workspaceId} and id = ${taskId} and kind = 'task' and status = 'open'`;
+}
+
+async function renameTask(tx: Tx, workspaceId: string, taskId: string | null, title: string): Promise<void> {
+  if (taskId === null) return;
+  await tx`
+    update tasks set title = ${title}
+     where workspace_id = ${workspaceId} and id = ${taskId} and kind = 'task' and status = 'open' and title <> ${title}`;
 }

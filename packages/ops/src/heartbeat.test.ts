@@ -183,6 +183,20 @@ test("an event that is told again as it was asks nothing anew; one that moved do
   ]);
 });
 
+test("an event of another name or zone at the same time has its open task say so, and one that is closed stays", async () => {
+  const workspaceId = await newWorkspace();
+  const startsAt = new Date(Date.now() + 10 * minute);
+  await tell(workspaceId, { startsAt, title: "Board" });
+  const [task] = await beatOnce(workspaceId);
+  expect(task?.title).toBe(`Prepare for Board, ${formatWallTime(startsAt, "UTC")}`);
+  await tell(workspaceId, { startsAt, title: "Lunch", timeZone: "Asia/Tokyo" });
+  const renamed = `Prepare for Lunch, ${formatWallTime(startsAt, "Asia/Tokyo")}`;
+  expect(await titles(workspaceId)).toEqual([renamed]);
+  await completeTask(sql, { workspaceId, userId, id: task?.id ?? "", doneBy: "user:1" });
+  await tell(workspaceId, { startsAt, title: "Dinner" });
+  expect(await sql`select title from tasks where workspace_id = ${workspaceId}`).toEqual([{ title: renamed }]);
+});
+
 test("what a person did with a task stays, whatever becomes of its event", async () => {
   const workspaceId = await newWorkspace();
   await tell(workspaceId);

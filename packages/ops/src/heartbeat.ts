@@ -1,6 +1,6 @@
 import type { Queryable, Tx } from "@countersign/db/connect.ts";
 import { v7 as newId } from "uuid";
-import { formatWallTime } from "./wall-time.ts";
+import { nameTask } from "./calendar.ts";
 
 /** A task that the heartbeat made. */
 export interface DueTask {
@@ -95,7 +95,7 @@ async function prepare(tx: Tx, { workspaceId, key }: Among): Promise<{ tasks: Du
      order by prepare_at, workspace_id, uid limit ${mostAtOnce} for no key update skip locked`;
   const found = due.map((event) => ({ ...event, taskId: event.isAhead ? newId() : null }));
   const tasks = found.flatMap(({ taskId, ...event }) =>
-    taskId === null ? [] : [{ taskId, workspaceId: event.workspaceId, runId: null, title: titleOf(event) }],
+    taskId === null ? [] : [{ taskId, workspaceId: event.workspaceId, runId: null, title: nameTask(event) }],
   );
   await insertTasks(tx, tasks);
   await tx.unsafe(
@@ -123,10 +123,6 @@ interface DueEvent {
   readonly timeZone: string;
   /** It has not begun. */
   readonly isAhead: boolean;
-}
-
-function titleOf({ title, startsAt, timeZone }: DueEvent): string {
-  return `Prepare for ${title}, ${formatWallTime(startsAt, timeZone)}`;
 }
 
 async function insertTasks(
