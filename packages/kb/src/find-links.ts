@@ -13,15 +13,21 @@ export interface FoundLink {
 }
 
 const wikiLink = /\[\[(?!\[)((?:(?!\[\[|\]\])[^\n])+)\]\]/g;
-const inlineLink = /\]\(<?([^()\s<>]+)>?(?:[ \t]+"[^"\n]*")?\)/g;
+// Where a Markdown link goes to, as CommonMark has it: in angle brackets, or without blanks and with parentheses in pairs.
+const plain = String.raw`(?:\\\S|[^()\s<>\\])`;
+const address = String.raw`(?:<((?:\\.|[^<>\n\\])+)>|((?:${plain}|\((?:${plain}|\(${plain}*\))*\))+))`;
+const addressed = String.raw`\s*${address}(?:\s+(?:"[^"\n]*"|'[^'\n]*'|\([^()\n]*\)))?`;
+const inlineLink = new RegExp(String.raw`\]\(${addressed}\s*\)`, "g");
+const definition = new RegExp(String.raw`^ {0,3}\[(?!\^)[^[\]\n]+\]:${addressed}[ \t]*$`, "gm");
 const longestTarget = 600;
 
 /**
  * The links in a node's raw text, in order: `[[title]]`, `[[title|alias]]` with the bar escaped or not, and Markdown links
- * to `.md` files. A bracket that is open in the name closes before the link does. What stands in code is no link.
+ * to `.md` files, inline or as what a reference is defined to be. A bracket that is open in the name closes before the link
+ * does. What stands in code is no link.
  */
 export function findLinks({ kind, text }: { readonly kind: NodeKind; readonly text: string }): FoundLink[] {
-  if (kind === "fence" || !(text.includes("[[") || text.includes("]("))) return [];
+  if (kind === "fence" || !/\[\[|\][(:]/.test(text)) return [];
   const found: FoundLink[] = [];
   for (const match of text.matchAll(wikiLink)) {
     const { 0: link, 1: inner = "", index } = match;
@@ -48,12 +54,14 @@ export function findLinks({ kind, text }: { readonly kind: NodeKind; readonly te
 
 /** The paths of links to `.md` files. What was looked at is not looked at again, however much of it is no link. */
 function* findPaths(text: string): Generator<{ readonly path: string; readonly start: number }> {
-  const next = new RegExp(inlineLink);
-  for (let match = next.exec(text); match !== null; match = next.exec(text)) {
-    const [link, address = ""] = match;
-    const path = /^([^]+\.md)(?:#|$)/i.exec(address)?.[1];
-    if (path !== undefined) yield { path, start: match.index + link.indexOf(path) };
-    else next.lastIndex = match.index + 2; // Its title may hold a link of its own.
+  for (const sort of [inlineLink, definition]) {
+    const next = new RegExp(sort);
+    for (let match = next.exec(text); match !== null; match = next.exec(text)) {
+      const [link, bracketed, bare = ""] = match;
+      const path = /^([^]+\.md)(?:#|$)/i.exec(bracketed ?? bare)?.[1];
+      if (path !== undefined) yield { path, start: match.index + link.indexOf(path, link.indexOf("]")) };
+      else next.lastIndex = match.index + 2; // Its title may hold a link of its own.
+    }
   }
 }
 
@@ -72,7 +80,8 @@ export function renameLinks(
   return { text, count };
 }
 
-function decodePath(path: string): string {
+function decodePath(written: string): string {
+  const path = written.replaceAll(/\\([!-/:-@[-`{-~])/g, "$1");
   try {
     return decodeURIComponent(path);
   } catch {

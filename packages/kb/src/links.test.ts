@@ -18,6 +18,14 @@ test.each([
   ["#[[tag]] [[ spaced ]]", ["tag", "spaced"]],
   ["[a](/x/b.md) [b](../c%20d.md#h) [w](https://x.org/y.md) [i](pic.png)", ["/x/b.md", "../c d.md"]],
   ["[[]] [[a\nb]] [[[c]]]", ["c"]],
+  ["[a](<Customer Orders.md>) [b](<x#y z.md#h> 'T') [c](<n\nl.md>)", ["Customer Orders.md", "x#y z.md"]],
+  [
+    "[a](x_(old).md) [b](x_((o)).md) [c](x_\\(\\_.md) ([d](e.md)) [f](g h.md)",
+    ["x_(old).md", "x_((o)).md", "x_(_.md", "e.md"],
+  ],
+  ["[a](b.md 'T') [c]( d.md (T) ) [e](f.md \"it's\") [g](h.md 'T)", ["b.md", "d.md", "f.md"]],
+  ["[a][r] [r]\n\n[r]: b.md\n [s]: <c d.md> 'T'\n[t]: e.md and more\n[^1]: f.md\n[pic]: g.png", ["b.md", "c d.md"]],
+  ['`[a](<b c.md>)` [e](f.png "[g](h.md)")', ["h.md"]],
 ])("the links of %j are found", (text, targets) => {
   expect(findLinks({ kind: "bullet", text }).map(({ target }) => target)).toEqual(targets);
 });
@@ -132,4 +140,15 @@ test("a link goes to the page whose title it is before one that has it as an ali
   expect((await reached()).map(({ title }) => title)).toEqual(["Bar"]);
   await sql`update links set target_page_id = null where page_id = ${page.id}`;
   expect((await reached()).map(({ title }) => title)).toEqual(["Bar"]);
+});
+
+test("links to files with blanks and parentheses in their names, and by reference, lead to their pages", async () => {
+  const me = await newWorkspace(sql);
+  for (const name of ["Customer Orders", "x_(old)", "c"]) await act.importFile(me, `b/${name}.md`, "- a\n");
+  const text = "[a](<Customer Orders.md>)\n\n[d](x_(old).md 'T')\n\n[see][r]\n\n[r]: /c.md\n";
+  const index = await act.importFile(me, "b/i.md", text);
+  if (index.kind !== "imported") throw new Error(index.kind);
+  const reached = await act.do(me, (reader) => listReached(reader, index.page.id, 1, 10));
+  expect(reached.map(({ title }) => title)).toEqual(["Customer Orders", "x_(old)", "c"]);
+  expect(await act.text(me, index.page.id)).toContain(text);
 });
