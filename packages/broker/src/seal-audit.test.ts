@@ -290,7 +290,9 @@ test("a chain whose head cannot be stored keeps no other from its head", async (
   const signed = await signHeads(sql, key, (workspaceId) => failed.push(workspaceId));
   await sql`alter table audit_heads drop constraint refuse_one`;
   expect(failed).toEqual([culprit]);
-  expect(signed.map(({ workspaceId }) => workspaceId)).toEqual(chains.toSorted().filter((one) => one !== culprit));
+  expect(new Set(signed.map(({ workspaceId }) => workspaceId))).toEqual(
+    new Set(chains.filter((one) => one !== culprit)),
+  );
   expect((await signHeads(sql, key)).map(({ workspaceId }) => workspaceId)).toEqual([culprit]);
 });
 
