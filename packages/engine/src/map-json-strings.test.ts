@@ -22,7 +22,7 @@ test("each is given the key that it stands under, also in lists", () => {
     ["a", undefined],
     ["c", "b"],
     ["e", "d"],
-    ["g", undefined],
+    ["g", "d"],
     ["j", "i"],
     ["k", undefined],
   ]);
@@ -52,4 +52,9 @@ test("text that is no JSON is not taken for it", () => {
 test("a string of several megabytes is mapped as any other", () => {
   const long = "a\\n".repeat(2_000_000);
   expect(mapJsonStrings(`{"a":"${long}"}`, shout)?.length).toBe(long.length + 8);
+});
+
+test("a string of twenty megabytes, and one full of escapes, are no different", () => {
+  const long = ["x".repeat(20_000_000), '"a" '.repeat(1_000_000)];
+  expect(mapJsonStrings(JSON.stringify(long), (text) => text.slice(0, 3))).toBe('["xxx","\\"a\\""]');
 });
