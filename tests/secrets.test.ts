@@ -162,7 +162,7 @@ describe("a worker that boots", () => {
         });
       const both = [start(), start()];
       await Promise.all(both.map((one) => one.waitFor((line) => (line["msg"] === "ready" ? true : undefined))));
-      const outcomes = both.flatMap((one) => one.said()).flatMap((line) => /"outcome":"(\w+)"/.exec(line)?.[1] ?? []);
+      const outcomes = both.flatMap((one) => one.said()).flatMap((line) => /"outcome":"([^"]+)"/.exec(line)?.[1] ?? []);
       expect(outcomes.toSorted()).toEqual(["kept", "seeded"]);
       const versions = await sql`
       select v.version from secret_versions v join secrets s on s.id = v.secret_id where s.workspace_id = ${world.workspaceId}`;
