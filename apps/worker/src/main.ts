@@ -1,7 +1,7 @@
 import { awaitDatabase } from "@countersign/db/await-database.ts";
 import { giveBackMemory } from "@countersign/db/give-back-memory.ts";
 import { Refusal } from "@countersign/db/refusal.ts";
-import { pino } from "pino";
+import { destination, pino } from "pino";
 import { readConfig } from "./config.ts";
 import { chooseProvider } from "./provider.ts";
 import { describeError } from "./report.ts";
@@ -10,7 +10,8 @@ import { work } from "./work.ts";
 
 async function main(): Promise<void> {
   const config = readConfig();
-  const log = pino({ level: config.logLevel, base: { process: "worker" } });
+  // Each line is written before the call returns: what is on its way when `becomeClean` replaces the process is lost.
+  const log = pino({ level: config.logLevel, base: { process: "worker" } }, destination({ sync: true }));
   process.on("uncaughtException", (error) => {
     // Its own text may quote what a library was working on, and Node would print it.
     log.fatal({ error: describeError(error, log) }, "an error that nobody caught; the worker ends");

@@ -52,6 +52,19 @@ test("a directory whose letters stand for very many is refused, and a rule for i
   await act.do(owner, (writer) => setAccessRule(writer, { dir, pageId: null, userId: null, level: "none" }));
 });
 
+test("who makes pages in one directory does not wait for another who does", async () => {
+  const owner: Person = await newWorkspace(sql);
+  await act.do(owner, (writer) => createPage(writer, { title: "There before", dir: "shared" }));
+  await act.do(owner, async (first) => {
+    expect(await createPage(first, { title: "First", dir: "shared" })).toMatchObject({ kind: "created" });
+    const second = await act.do(owner, async (writer) => {
+      await writer.tx`set local lock_timeout = '2s'`;
+      return await createPage(writer, { title: "Second", dir: "shared" });
+    });
+    expect(second).toMatchObject({ kind: "created" });
+  });
+});
+
 describe("a directory that is written in several ways", () => {
   test("is closed in each of them, by one rule, whether it was there before the rule or not", async () => {
     const { owner, stranger, sees } = await closed("team-papers");

@@ -12,10 +12,16 @@ export function directoryKeyOf(dir: string): string {
   return partsOf(dir).map(partKeyOf).join("/");
 }
 
-/** Afterwards the directory is one that the rules know, under this spelling. */
+/**
+ * Afterwards the directory is one that the rules know, under this spelling. Where it was, its row is not locked: who writes
+ * pages of one directory does not wait for whoever else does.
+ */
 export async function keepDirectory({ tx, workspaceId }: Pick<Reader, "tx" | "workspaceId">, dir: string) {
+  const key = directoryKeyOf(dir);
   await tx`
-    insert into directories as d (workspace_id, dir, key) values (${workspaceId}, ${dir}, ${directoryKeyOf(dir)})
+    insert into directories as d (workspace_id, dir, key)
+    select ${workspaceId}::uuid, ${dir}::text, ${key}::text
+     where not exists (select from directories k where k.workspace_id = ${workspaceId} and k.dir = ${dir} and k.key = ${key})
     on conflict (workspace_id, dir) do update set key = excluded.key where d.key <> excluded.key`;
 }
 
