@@ -1,5 +1,6 @@
 import type { Sql } from "@countersign/db/connect.ts";
 import { transaction } from "@countersign/db/transaction.ts";
+import { analyzeGrown } from "./analyze-grown.ts";
 import { listFolder, readFolderFile } from "./folder-files.ts";
 import { importPage } from "./import-page.ts";
 
@@ -66,6 +67,7 @@ export async function importFolder(sql: Sql, asked: FolderImport): Promise<Folde
         else {
           counts[result.kind] += 1;
           counts.nodes += result.nodeCount;
+          if (result.kind === "imported" && counts.imported % 50 === 0) await analyzeGrown(sql);
           for (const reason of result.warnings) notes.warnings.push({ path, reason });
         }
       }

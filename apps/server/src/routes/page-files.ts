@@ -1,4 +1,5 @@
 import { transaction } from "@countersign/db/transaction.ts";
+import { analyzeGrown } from "@countersign/kb/analyze-grown.ts";
 import { exportPages, listExportPaths } from "@countersign/kb/export-pages.ts";
 import { importPage, type ImportPageResult } from "@countersign/kb/import-page.ts";
 import { lockRenames } from "@countersign/kb/rename-everywhere.ts";
@@ -49,6 +50,7 @@ export function createPageFileRoutes(deps: ServerDependencies) {
         }
         return { files: done };
       });
+      await analyzeGrown(sql);
       return c.json(imported, 200);
     })
     .openapi(exportFiles, async (c) => {
