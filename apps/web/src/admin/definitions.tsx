@@ -10,7 +10,7 @@ import { Time } from "../parts/time.tsx";
 import { useDefinitions, useMe } from "../queries.ts";
 import { words } from "../words.ts";
 import { DefinitionDialog } from "./definition-dialog.tsx";
-import { RowActs } from "../parts/row-acts.tsx";
+import { RowAct, RowActs } from "../parts/row-acts.tsx";
 import { Section } from "./section.tsx";
 
 const names = words.admin.definitions;
@@ -49,13 +49,13 @@ export function Definitions() {
                     {names.version(definition.version)} <Time at={definition.createdAt} />
                   </td>
                   <RowActs>
-                    <button type="button" onClick={() => setShown(definition.id)}>
+                    <RowAct of={definition.name} onPress={() => setShown(definition.id)}>
                       {names.history}
-                    </button>
+                    </RowAct>
                     {mayChange && (
-                      <button type="button" onClick={() => setEditing(definition.id)}>
+                      <RowAct of={definition.name} onPress={() => setEditing(definition.id)}>
                         {names.edit}
-                      </button>
+                      </RowAct>
                     )}
                   </RowActs>
                 </tr>

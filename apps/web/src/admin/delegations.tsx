@@ -6,7 +6,7 @@ import { ExactLine } from "../parts/exact-text.tsx";
 import { Found } from "../parts/found.tsx";
 import { Time, useNow } from "../parts/time.tsx";
 import { useAct } from "../parts/use-act.ts";
-import { RowActs } from "../parts/row-acts.tsx";
+import { RowAct, RowActs } from "../parts/row-acts.tsx";
 import { Refusal } from "../parts/states.tsx";
 import { readAll } from "../queries.ts";
 import { words } from "../words.ts";
@@ -63,9 +63,13 @@ export function Delegations({
                     </td>
                     <RowActs>
                       {(isAdmin || from.id === userId || to.id === userId) && (
-                        <button type="button" disabled={revoke.isPending} onClick={() => revoke.mutate(id)}>
+                        <RowAct
+                          of={names.says(from.name, to.name)}
+                          isDisabled={revoke.isPending}
+                          onPress={() => revoke.mutate(id)}
+                        >
                           {names.takeBack}
-                        </button>
+                        </RowAct>
                       )}
                     </RowActs>
                   </tr>

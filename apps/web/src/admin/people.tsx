@@ -10,7 +10,7 @@ import { words } from "../words.ts";
 import { ChoiceField, Form, TextField } from "../parts/fields.tsx";
 import { Section } from "./section.tsx";
 import { Tokens } from "./tokens.tsx";
-import { RowActs } from "../parts/row-acts.tsx";
+import { RowAct, RowActs } from "../parts/row-acts.tsx";
 import { useAct } from "../parts/use-act.ts";
 
 const names = words.admin.people;
@@ -81,16 +81,16 @@ export function People() {
                     </td>
                     <RowActs>
                       {!user.isService && user.disabledAt === null && (
-                        <button type="button" disabled={invite.isPending} onClick={() => invite.mutate(user)}>
+                        <RowAct of={user.name} isDisabled={invite.isPending} onPress={() => invite.mutate(user)}>
                           {names.loginLink}
-                        </button>
+                        </RowAct>
                       )}
-                      <button
-                        type="button"
-                        onClick={() => change.mutate({ id: user.id, isDisabled: user.disabledAt === null })}
+                      <RowAct
+                        of={user.name}
+                        onPress={() => change.mutate({ id: user.id, isDisabled: user.disabledAt === null })}
                       >
                         {user.disabledAt === null ? names.disable : names.enable}
-                      </button>
+                      </RowAct>
                     </RowActs>
                   </tr>
                 ))}

@@ -9,7 +9,7 @@ import { ExactLine } from "../parts/exact-text.tsx";
 import { words } from "../words.ts";
 import { Form, TextField } from "../parts/fields.tsx";
 import { Section } from "./section.tsx";
-import { RowActs } from "../parts/row-acts.tsx";
+import { RowAct, RowActs } from "../parts/row-acts.tsx";
 import { useAct } from "../parts/use-act.ts";
 
 const names = words.admin.secrets;
@@ -55,12 +55,12 @@ export function Secrets() {
                     v{version}, {names.at} <Time at={setAt} />
                   </td>
                   <RowActs>
-                    <button type="button" onClick={() => setSetting({ name, capability })}>
+                    <RowAct of={name} onPress={() => setSetting({ name, capability })}>
                       {names.again}
-                    </button>
-                    <button type="button" className="danger" onClick={() => setRemoving(name)}>
+                    </RowAct>
+                    <RowAct of={name} isDangerous onPress={() => setRemoving(name)}>
                       {words.admin.remove}
-                    </button>
+                    </RowAct>
                   </RowActs>
                 </tr>
               ))}

@@ -6,7 +6,7 @@ import { Refusal } from "../parts/states.tsx";
 import { Found } from "../parts/found.tsx";
 import { Time } from "../parts/time.tsx";
 import { useAct } from "../parts/use-act.ts";
-import { RowActs } from "../parts/row-acts.tsx";
+import { RowAct, RowActs } from "../parts/row-acts.tsx";
 import "../run/standing-badge.css";
 import { words } from "../words.ts";
 
@@ -55,18 +55,14 @@ export function Sessions({ userId, tokenId }: { readonly userId: string; readonl
                   </td>
                   <RowActs>
                     {token.id !== tokenId && (
-                      <button
-                        type="button"
-                        className="danger"
-                        disabled={end.isPending}
-                        onClick={() => end.mutate([token.id])}
+                      <RowAct
+                        of={token.label}
+                        isDangerous
+                        isDisabled={end.isPending}
+                        onPress={() => end.mutate([token.id])}
                       >
                         {names.end}
-                        <span className="unseen">
-                          {" "}
-                          <ExactLine text={token.label} />
-                        </span>
-                      </button>
+                      </RowAct>
                     )}
                   </RowActs>
                 </tr>

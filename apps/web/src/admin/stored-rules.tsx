@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { api, ask } from "../api.ts";
 import { ExactLine } from "../parts/exact-text.tsx";
-import { RowActs } from "../parts/row-acts.tsx";
+import { RowAct, RowActs } from "../parts/row-acts.tsx";
 import { Time } from "../parts/time.tsx";
 import { useAct } from "../parts/use-act.ts";
 import { Refusal } from "../parts/states.tsx";
@@ -65,26 +65,18 @@ export function StoredRules({
               {mayChange && (
                 <RowActs>
                   {!rule.isRemembered && (
-                    <button type="button" onClick={() => setWriting(rule)}>
+                    <RowAct of={targetText(rule)} onPress={() => setWriting(rule)}>
                       {names.change}
-                      <span className="unseen">
-                        {" "}
-                        <ExactLine text={targetText(rule)} />
-                      </span>
-                    </button>
+                    </RowAct>
                   )}
-                  <button
-                    type="button"
-                    className="danger"
-                    disabled={revoke.isPending}
-                    onClick={() => revoke.mutate(rule)}
+                  <RowAct
+                    of={targetText(rule)}
+                    isDangerous
+                    isDisabled={revoke.isPending}
+                    onPress={() => revoke.mutate(rule)}
                   >
                     {names.revoke}
-                    <span className="unseen">
-                      {" "}
-                      <ExactLine text={targetText(rule)} />
-                    </span>
-                  </button>
+                  </RowAct>
                 </RowActs>
               )}
             </tr>

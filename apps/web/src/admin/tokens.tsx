@@ -9,7 +9,7 @@ import { Refusal } from "../parts/states.tsx";
 import { readAll } from "../queries.ts";
 import { words } from "../words.ts";
 import { ChoiceField, Form, TextField } from "../parts/fields.tsx";
-import { RowActs } from "../parts/row-acts.tsx";
+import { RowAct, RowActs } from "../parts/row-acts.tsx";
 import { ToldOnce } from "./told-once.tsx";
 import { useAct } from "../parts/use-act.ts";
 
@@ -67,13 +67,9 @@ export function Tokens({ users }: { readonly users: readonly Person[] }) {
                       )}
                     </td>
                     <RowActs>
-                      <button type="button" className="danger" onClick={() => revoke.mutate(token.id)}>
+                      <RowAct of={token.label} isDangerous onPress={() => revoke.mutate(token.id)}>
                         {names.revoke}
-                        <span className="unseen">
-                          {" "}
-                          <ExactLine text={token.label} />
-                        </span>
-                      </button>
+                      </RowAct>
                     </RowActs>
                   </tr>
                 ))}

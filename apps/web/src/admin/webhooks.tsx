@@ -10,7 +10,7 @@ import { readAll } from "../queries.ts";
 import { words } from "../words.ts";
 import { Form, TextField } from "../parts/fields.tsx";
 import { Section } from "./section.tsx";
-import { RowActs } from "../parts/row-acts.tsx";
+import { RowAct, RowActs } from "../parts/row-acts.tsx";
 import { ToldOnce } from "./told-once.tsx";
 import { useAct } from "../parts/use-act.ts";
 
@@ -57,12 +57,12 @@ export function Webhooks() {
                   </td>
                   <td className="fine">{hook.events.join(", ")}</td>
                   <RowActs>
-                    <button type="button" onClick={() => setShown(hook.id)}>
+                    <RowAct of={hook.url} onPress={() => setShown(hook.id)}>
                       {names.deliveries}
-                    </button>
-                    <button type="button" className="danger" onClick={() => remove.mutate(hook.id)}>
+                    </RowAct>
+                    <RowAct of={hook.url} isDangerous onPress={() => remove.mutate(hook.id)}>
                       {words.admin.remove}
-                    </button>
+                    </RowAct>
                   </RowActs>
                 </tr>
               ))}

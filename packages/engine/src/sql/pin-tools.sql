@@ -8,11 +8,6 @@ declare
   changing uuid[];
 begin
   perform seize_policies(array(select distinct a.workspace_id from approvals a where a.id = any (p_approvals) order by 1));
-  perform 1
-     from policies p
-    where p.scope_id in (select a.workspace_id from approvals a where a.id = any (p_approvals))
-    order by p.scope_id
-      for no key update;
 
   select array_agg(a.id) into changing
     from approvals a

@@ -1,5 +1,6 @@
--- The rules that decisions leave behind, in their own commit and after they were made. The policies of all their scopes are
--- locked first and in the order of every commit, since the rules are written one way of authentication at a time.
+-- The rules that decisions leave behind, in their own commit, which holds their runs, and after they were made. The policies
+-- of all other scopes are seized first and in the order of every commit, since the rules are written one way of
+-- authentication at a time.
 --   p_rules: JSON of each: id, and where the rule is narrower or wider than the tool of the call: entries, covers, expiresMs.
 create or replace function remember_decisions(p_rules text[], p_approvals uuid[], p_scopes text[], p_users uuid[], p_ways text[]) returns void
 language plpgsql volatile as $$
@@ -15,15 +16,6 @@ begin
      where n.scope <> 'run'
      group by n.scope, s.scope_id
      order by array_position(array['workspace', 'definition'], n.scope), s.scope_id));
-  perform 1
-     from policies p
-    where p.scope_id in (
-            select case n.scope when 'run' then r.id when 'definition' then r.definition_id else r.workspace_id end
-              from unnest(p_approvals, p_scopes) n (approval, scope)
-              join approvals a on a.id = n.approval
-              join runs r      on r.id = a.run_id)
-    order by array_position(array['app', 'workspace', 'definition', 'run'], p.scope), p.scope_id
-      for no key update;
 
   for way in select distinct w from unnest(p_ways) w order by w loop
     perform remember_rules(
