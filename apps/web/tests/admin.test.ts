@@ -66,7 +66,7 @@ test("a secret is written, and its value is nowhere on the page afterwards; remo
   await expectAccessible(page);
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByRole("dialog").waitFor({ state: "detached" });
-  await page.getByRole("cell", { name: "mail-key" }).waitFor();
+  await page.getByRole("cell", { name: "mail-key", exact: true }).waitFor();
   const whole = await page.evaluate(() => [
     document.documentElement.outerHTML,
     JSON.stringify(Object.entries(localStorage)),
@@ -81,10 +81,10 @@ test("a secret is written, and its value is nowhere on the page afterwards; remo
     .or(page.getByRole("button", { name: "Cancel" }))
     .first()
     .click();
-  await page.getByRole("cell", { name: "mail-key" }).waitFor();
+  await page.getByRole("cell", { name: "mail-key", exact: true }).waitFor();
   await page.getByRole("button", { name: "Remove…" }).click();
   await page.getByRole("button", { name: "Yes, do it" }).click();
-  await page.getByRole("cell", { name: "mail-key" }).waitFor({ state: "detached" });
+  await page.getByRole("cell", { name: "mail-key", exact: true }).waitFor({ state: "detached" });
   await page.context().close();
 });
 

@@ -38,7 +38,7 @@ test("lists of accounts and sessions are whole, however many there are", async (
   const other = await stage.signIn("admin");
   const page = await stage.signIn("admin");
   await page.goto(`${stage.url}/admin/people`);
-  await page.getByText("person 230", { exact: true }).waitFor();
+  await page.getByRole("cell", { name: "person 230", exact: true }).waitFor();
   expect(
     await page
       .locator("td")
@@ -118,7 +118,7 @@ test("what is made and not answered is made once where it is sent again, and wha
   await sendTwice("Hand over");
   await dialog.getByText(/Abe Approver/).waitFor();
   await dialog.getByRole("button", { name: "Close" }).click();
-  await page.getByText("Abe Approver decides on the say of Ada Admin").waitFor();
+  await page.getByRole("cell", { name: "Abe Approver decides on the say of Ada Admin", exact: true }).waitFor();
   expect(await countOf("delegations", "true")).toBe(1);
   await page.context().close();
 }, 60_000);
