@@ -5,7 +5,7 @@ import { simulate } from "@countersign/gate/simulate.ts";
 import type { LayerPolicy } from "@countersign/gate/rule.ts";
 import type { Policy, Verdict } from "@countersign/gate/types.ts";
 import type { z } from "@hono/zod-openapi";
-import { readDocument } from "./change-rules.ts";
+import { readDocument } from "./apply-policy.ts";
 import type { PolicyScope } from "./policy-scope.ts";
 import { readRecordedCalls } from "./recorded-calls.ts";
 import type { simulationSchema } from "./shapes/explain.ts";

@@ -9,7 +9,7 @@ import { v7 as newId } from "uuid";
 import { type Actor, isThemselves, requireRole, wayOf } from "./auth.ts";
 import type { ServerDependencies } from "./context.ts";
 import { sha256, type Work } from "./idempotency.ts";
-import { rulesOfPreset } from "./change-rules.ts";
+import { rulesOfPreset } from "./apply-policy.ts";
 import { authorOf, requirePolicyRight } from "./policy-scope.ts";
 import { noteAnchor, readAnchor } from "./run-anchor.ts";
 import { invalidField, Problem } from "./problem.ts";

@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import { ask } from "../client.ts";
 import { CliError } from "../exit.ts";
 import { momentIn, type ScopeOptions, scopeOf, span, withScope } from "../scope.ts";
+import { told } from "../show/rules.ts";
 import { addVerb } from "../verb.ts";
 
 export const dialLevels = ["none", "read-only", "low", "high", "read", "write"] as const;
@@ -74,11 +75,8 @@ export function addDialVerb(rules: Command): void {
       const query = { scope, ...(id === undefined ? {} : { id }) };
       const done = await ask(cli.client.v1.policy.dial.$patch({ query, header: {}, json }));
       if (cli.isJson) return cli.printJson(done);
-      const waiting =
-        done.waiting === 0
-          ? ""
-          : ` ${done.waiting > 1_000 ? "More than 1,000" : done.waiting} open approvals are judged again.`;
-      cli.print([done.outcome === "set" ? `Set for this ${scope}.${waiting}` : `This ${scope} stood so before.`]);
+      const { outcome, waiting } = done;
+      cli.print([outcome === "set" ? `Set for this ${scope}.${told(waiting)}` : `This ${scope} stood so before.`]);
     },
   });
 }

@@ -1,13 +1,19 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
-import type { InferResponseType } from "hono/client";
-import { ask, type Client } from "../client.ts";
+import { ask } from "../client.ts";
 import { CliError } from "../exit.ts";
 import { shortId } from "../find-id.ts";
 import { momentIn, type PolicyScope, type ScopeOptions, scopeOf, span, withScope } from "../scope.ts";
-import { untilOf } from "../show/words.ts";
-import { layTable } from "../terminal/table.ts";
-import { absoluteTime } from "../terminal/time.ts";
+import {
+  type Entry,
+  howToExplain,
+  type Layer,
+  outdoneText,
+  showDifference,
+  showLayer,
+  type Target,
+  told,
+} from "../show/rules.ts";
 import { makeVisible } from "../terminal/visible.ts";
 import { addVerb, type Cli } from "../verb.ts";
 import { confirmChange } from "./confirm-change.ts";
@@ -16,10 +22,6 @@ import { addSuggestVerb } from "./suggest.ts";
 
 const modes = ["off", "deny", "ask", "allowlist", "allow"] as const;
 type Mode = (typeof modes)[number];
-type Target = Layer["rules"][number]["target"];
-type Entry = NonNullable<Layer["rules"][number]["entries"]>[number];
-type Layer = Extract<InferResponseType<Client["v1"]["rules"]["$get"]>, { rules: unknown }>;
-type Applied = Extract<InferResponseType<Client["v1"]["rules"]["$put"]>, { isDryRun: boolean }>;
 
 const here: PolicyScope = { scope: "workspace" };
 
@@ -223,86 +225,4 @@ function readFile(file: string): string {
   } catch (error) {
     throw new CliError("usage", `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
   }
-}
-
-function showDifference({ scope, changes }: Applied, { terminal }: Cli): string[] {
-  const { style } = terminal;
-  if (changes.length === 0) return [`This ${scope} says so already.`];
-  return changes.flatMap(({ path, before, after, outdone }) => [
-    ...(before === undefined ? [] : [style.red(`  - ${makeVisible(path)}: ${makeVisible(JSON.stringify(before))}`)]),
-    ...(after === undefined ? [] : [style.green(`  + ${makeVisible(path)}: ${makeVisible(JSON.stringify(after))}`)]),
-    ...(outdone === undefined ? [] : [`    ${outdoneText(outdone, { terminal })}`]),
-  ]);
-}
-
-type Outdone = NonNullable<Applied["changes"][number]["outdone"]>;
-
-const layers = { app: "installation", workspace: "workspace", definition: "definition", run: "run" } as const;
-const fates = { allow: "runs unasked", ask: "still asks", deny: "is still denied" } as const;
-
-/** That a rule stands and changes nothing, and what holds instead. */
-function outdoneText(
-  { verdict, reason, layer, ruleId }: Outdone,
-  { terminal: { style } }: Pick<Cli, "terminal">,
-): string {
-  const where = layer === null ? "" : `, since the ${layers[layer]} says so`;
-  const rule = ruleId === null ? "" : `, rule ${shortId(ruleId)}`;
-  return style.yellow(
-    `! It has no effect now: every such call ${fates[verdict]}${where} (${makeVisible(reason)}${rule}).`,
-  );
-}
-
-function howToExplain(target: Target, { run, definition }: ScopeOptions): string[] {
-  if (target.kind !== "tool") return [];
-  const scope =
-    run !== undefined ? ` --run ${run}` : definition !== undefined ? ` --definition ${JSON.stringify(definition)}` : "";
-  return [`  ./countersign explain --tool ${makeVisible(target.name)}${scope} --args <json> shows why.`];
-}
-
-function showLayer(
-  { scope, rules, dial, approvalPolicy, presets }: Layer,
-  { terminal: { style, size } }: Cli,
-): string[] {
-  const rows = rules.map((rule) => [
-    { text: shortId(rule.id), paint: style.cyan },
-    { text: makeVisible(rule.target.kind === "everything" ? "everything" : `${rule.target.kind}:${rule.target.name}`) },
-    { text: `${rule.mode}${rule.locked ? ", locked" : ""}` },
-    { text: (rule.entries ?? []).map((entry) => makeVisible(entryText(entry))).join(" · ") },
-    {
-      text: [
-        rule.isRemembered ? "remembered" : "",
-        rule.expiresAt === null ? "" : `until ${absoluteTime(rule.expiresAt)}`,
-      ]
-        .filter(Boolean)
-        .join(", "),
-      paint: style.dim,
-    },
-  ]);
-  const expiry = dial?.expiresAt == null ? "" : `, ${untilOf(dial.expiresAt)}`;
-  return [
-    ...(rows.length === 0 ? [`This ${scope} has no rules.`] : layTable(rows, 3, size().columns)),
-    style.dim(`dial ${dial === null ? "inherited" : `${dial.level}${dial.locked ? ", locked" : ""}${expiry}`}`),
-    style.dim(`approval policy ${approvalPolicy === null ? "inherited" : approvalPolicy.level}`),
-    ...(presets.length === 0 ? [] : [style.dim(`preset ${presets.join(", ")}`)]),
-  ];
-}
-
-function entryText(entry: Entry): string {
-  switch (entry.kind) {
-    case "unit":
-      return entry.unit;
-    case "command":
-      return entry.command;
-    case "pattern":
-      return `/${entry.pattern}/`;
-    case "argument":
-      return `${entry.name}=${entry.value}`;
-  }
-}
-
-/** What a change does to approvals that wait. */
-function told(waiting: number): string {
-  if (waiting === 0) return "";
-  const count = waiting > 1_000 ? "More than 1,000" : String(waiting);
-  return ` ${count} open approval${waiting === 1 ? " is" : "s are"} judged again.`;
 }

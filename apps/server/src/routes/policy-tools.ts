@@ -3,7 +3,10 @@ import { readWrittenRules, type WrittenRule } from "@countersign/engine/read-rul
 import { keyOf } from "@countersign/engine/rule-changes.ts";
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import type { Actor } from "../auth.ts";
-import { applyPreset, changeDial, changeRules, stalePolicy } from "../change-rules.ts";
+import { applyPreset } from "../apply-policy.ts";
+import { changeDial } from "../change-dial.ts";
+import { changeRules } from "../change-rules.ts";
+import { stalePolicy } from "../policy-problems.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
 import { inheritedMode, readEffectivePolicy, showEffective } from "../effective-policy.ts";
 import { once, transactOnce } from "../idempotency.ts";
