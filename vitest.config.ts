@@ -6,7 +6,7 @@ export default defineConfig({
     globalSetup: ["tests/global-setup.ts"],
     pool: "forks",
     maxWorkers: 3,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
   },
 });

@@ -25,27 +25,23 @@ beforeEach(async () => {
 
 const cli = (as: string, ...args: string[]) => run(tokens[as] ?? "", ["kb", ...args]);
 
-test(
-  "a directory is closed to everybody and opened to one person, and the rules are shown",
-  { timeout: 60_000 },
-  async () => {
-    expect((await cli("viewer", "read", "Salaries")).code).toBe(0);
-    const closed = await cli("admin", "access", "give", "none", "--dir", "people");
-    expect(closed.out).toContain("Everybody may not read people and all below it.");
-    expect((await cli("viewer", "read", "Salaries")).code).toBe(1);
-    expect(await cli("admin", "access", "give", "read", "--dir", "/people/", "--user", viewerName)).toMatchObject({
-      code: 0,
-    });
-    expect((await cli("viewer", "read", "Salaries")).code).toBe(0);
-    const shown = (await cli("admin", "access", "show", "--dir", "people")).out;
-    expect(shown).toContain("may not read");
-    expect(shown).toContain(viewerName);
-    const ofViewer = await cli("admin", "access", "show", "--user", viewerName, "--json");
-    expect(JSON.parse(ofViewer.out)).toMatchObject([{ dir: "people", level: "read", user: { id: world.viewer } }]);
-  },
-);
+test("a directory is closed to everybody and opened to one person, and the rules are shown", async () => {
+  expect((await cli("viewer", "read", "Salaries")).code).toBe(0);
+  const closed = await cli("admin", "access", "give", "none", "--dir", "people");
+  expect(closed.out).toContain("Everybody may not read people and all below it.");
+  expect((await cli("viewer", "read", "Salaries")).code).toBe(1);
+  expect(await cli("admin", "access", "give", "read", "--dir", "/people/", "--user", viewerName)).toMatchObject({
+    code: 0,
+  });
+  expect((await cli("viewer", "read", "Salaries")).code).toBe(0);
+  const shown = (await cli("admin", "access", "show", "--dir", "people")).out;
+  expect(shown).toContain("may not read");
+  expect(shown).toContain(viewerName);
+  const ofViewer = await cli("admin", "access", "show", "--user", viewerName, "--json");
+  expect(JSON.parse(ofViewer.out)).toMatchObject([{ dir: "people", level: "read", user: { id: world.viewer } }]);
+});
 
-test("a rule is shown and taken under any spelling of its directory", { timeout: 60_000 }, async () => {
+test("a rule is shown and taken under any spelling of its directory", async () => {
   for (const [given, asked] of [
     ["C++", "c"],
     ["(Old) Papers!", "old-papers"],
@@ -59,7 +55,7 @@ test("a rule is shown and taken under any spelling of its directory", { timeout:
   }
 });
 
-test("what was given is taken, and what is above it counts again", { timeout: 60_000 }, async () => {
+test("what was given is taken, and what is above it counts again", async () => {
   await cli("admin", "access", "give", "none", "--dir", "/");
   await cli("admin", "access", "give", "write", "--dir", "/", "--user", world.admin);
   const opened = await cli("admin", "access", "give", "read", "--page", "Salaries");
@@ -74,36 +70,28 @@ test("what was given is taken, and what is above it counts again", { timeout: 60
   });
 });
 
-test(
-  "a level or a place that is none is refused, and so is whoever is no administrator",
-  { timeout: 60_000 },
-  async () => {
-    expect(await cli("admin", "access", "give", "all", "--dir", "people")).toMatchObject({ code: 2 });
-    expect(await cli("admin", "access", "give", "read")).toMatchObject({ code: 2 });
-    expect(await cli("admin", "access", "give", "read", "--dir", "people", "--page", "Salaries")).toMatchObject({
-      code: 2,
-    });
-    expect(await cli("admin", "access", "give", "read", "--dir", "people", "--user", "Nobody")).toMatchObject({
-      code: 2,
-    });
-    expect(await cli("viewer", "access", "give", "read", "--dir", "people")).toMatchObject({ code: 3 });
-    expect((await cli("admin", "access", "show")).out).toContain("There is no such rule");
-  },
-);
+test("a level or a place that is none is refused, and so is whoever is no administrator", async () => {
+  expect(await cli("admin", "access", "give", "all", "--dir", "people")).toMatchObject({ code: 2 });
+  expect(await cli("admin", "access", "give", "read")).toMatchObject({ code: 2 });
+  expect(await cli("admin", "access", "give", "read", "--dir", "people", "--page", "Salaries")).toMatchObject({
+    code: 2,
+  });
+  expect(await cli("admin", "access", "give", "read", "--dir", "people", "--user", "Nobody")).toMatchObject({
+    code: 2,
+  });
+  expect(await cli("viewer", "access", "give", "read", "--dir", "people")).toMatchObject({ code: 3 });
+  expect((await cli("admin", "access", "show")).out).toContain("There is no such rule");
+});
 
-test(
-  "a run that has read closed pages is refused with whom to ask, and the list says so",
-  { timeout: 60_000 },
-  async () => {
-    const runId = await givenRun(sql, world, { title: "Payroll" });
-    await sql`
+test("a run that has read closed pages is refused with whom to ask, and the list says so", async () => {
+  const runId = await givenRun(sql, world, { title: "Payroll" });
+  await sql`
     insert into run_reads (run_id, page_id) select ${runId}, id from pages where workspace_id = ${world.workspaceId}`;
-    expect((await run(tokens["viewer"] ?? "", ["runs", "get", runId])).code).toBe(0);
-    await cli("admin", "access", "give", "none", "--dir", "people");
-    expect(await run(tokens["viewer"] ?? "", ["runs", "get", runId])).toMatchObject({
-      code: 3,
-      error: expect.stringContaining("pages that are closed to you. Ask Ada Admin, who can change access.") as string,
-    });
-    expect((await run(tokens["viewer"] ?? "", ["runs", "ls"])).out).toContain("Payroll (closed to you)");
-  },
-);
+  expect((await run(tokens["viewer"] ?? "", ["runs", "get", runId])).code).toBe(0);
+  await cli("admin", "access", "give", "none", "--dir", "people");
+  expect(await run(tokens["viewer"] ?? "", ["runs", "get", runId])).toMatchObject({
+    code: 3,
+    error: expect.stringContaining("pages that are closed to you. Ask Ada Admin, who can change access.") as string,
+  });
+  expect((await run(tokens["viewer"] ?? "", ["runs", "ls"])).out).toContain("Payroll (closed to you)");
+});

@@ -36,7 +36,7 @@ async function cli(args: readonly string[], { input = "", as = "admin" } = {}): 
 
 const json = <T>({ out }: Answer): T => JSON.parse(out) as T;
 
-describe("secrets", { timeout: 60_000 }, () => {
+describe("secrets", () => {
   test("are set from standard input, in a next version under the name they have, listed without values, and deleted", async () => {
     const first = await cli(["secrets", "set", "slack.send", "--name", "mail"], { input: "the-first-value\n" });
     expect(first).toMatchObject({ code: 0, out: expect.stringContaining("mail is set in version 1") });
@@ -79,7 +79,7 @@ describe("secrets", { timeout: 60_000 }, () => {
   });
 });
 
-describe("the audit", { timeout: 60_000 }, () => {
+describe("the audit", () => {
   /** Seals what is there, and keeps the signed heads. */
   async function seal(): Promise<void> {
     const key = await loadOrMakeAuditKey(data);
@@ -167,7 +167,7 @@ describe("the audit", { timeout: 60_000 }, () => {
   });
 });
 
-describe("tokens and definitions", { timeout: 60_000 }, () => {
+describe("tokens and definitions", () => {
   test("a token is made, works, is listed without its value, and is refused once it is revoked", async () => {
     const made = json<{ id: string; token: string }>(
       await cli(["tokens", "create", "for a program", "--user", "Olga Operator", "--days", "1", "--json"]),
@@ -207,7 +207,7 @@ describe("tokens and definitions", { timeout: 60_000 }, () => {
   });
 });
 
-describe("people", { timeout: 60_000 }, () => {
+describe("people", () => {
   test("are added, listed and given another role by an administrator; others see names", async () => {
     const added = await cli(["people", "add", "--name", "Bea", "--role", "viewer", "--email", "bea@example.org"]);
     expect(added).toMatchObject({ code: 0, out: expect.stringContaining("Bea is viewer") });
@@ -245,7 +245,7 @@ describe("people", { timeout: 60_000 }, () => {
   });
 });
 
-describe("this machine", { timeout: 60_000 }, () => {
+describe("this machine", () => {
   test("doctor looks at everything, says what it found, and exits with 1 where something is wrong", async () => {
     const sound = json<{ about: string; state: string }[]>(await cli(["doctor", "--json"]));
     expect(sound.map(({ about, state }) => `${about} ${state}`)).toEqual(
@@ -286,7 +286,7 @@ describe("this machine", { timeout: 60_000 }, () => {
   });
 });
 
-describe("rules", { timeout: 60_000 }, () => {
+describe("rules", () => {
   const policyFile = async (text: string): Promise<string> => {
     const path = join(data, "policy.json");
     await writeFile(path, text);

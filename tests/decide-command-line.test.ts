@@ -31,59 +31,51 @@ async function rowOf({ approvalId }: Asked) {
   return row;
 }
 
-test(
-  "approve changes the arguments, remembers the answer and takes equal ones along, showing each before",
-  { timeout: 60_000 },
-  async () => {
-    const asked = await givenMail(sql, world);
-    const card = await cardOf(asked);
-    const file = join(data, "arguments.json");
-    const changed = { ...mail, to: ["bob@example.com"] };
-    await writeFile(file, JSON.stringify(changed));
-    const seen = ["--digest", asked.argsDigest];
-    const edited = await tasks(["approve", card, ...seen, "--edit", file, "--for", "run", "--unit", "bob@example.com"]);
-    expect(edited).toMatchObject({ code: 0, out: expect.stringContaining("Instead, as you changed them") });
-    expect(edited.out).toContain("bob@example.com");
-    expect(await rowOf(asked)).toMatchObject({
-      status: "approved",
-      scope: "run",
-      edited_args: JSON.stringify(changed),
-    });
-    const rules = await sql`select entries from rules where scope_id = ${asked.runId}`;
-    expect(rules).toEqual([{ entries: [{ kind: "unit", unit: "bob@example.com" }] }]);
+test("approve changes the arguments, remembers the answer and takes equal ones along, showing each before", async () => {
+  const asked = await givenMail(sql, world);
+  const card = await cardOf(asked);
+  const file = join(data, "arguments.json");
+  const changed = { ...mail, to: ["bob@example.com"] };
+  await writeFile(file, JSON.stringify(changed));
+  const seen = ["--digest", asked.argsDigest];
+  const edited = await tasks(["approve", card, ...seen, "--edit", file, "--for", "run", "--unit", "bob@example.com"]);
+  expect(edited).toMatchObject({ code: 0, out: expect.stringContaining("Instead, as you changed them") });
+  expect(edited.out).toContain("bob@example.com");
+  expect(await rowOf(asked)).toMatchObject({
+    status: "approved",
+    scope: "run",
+    edited_args: JSON.stringify(changed),
+  });
+  const rules = await sql`select entries from rules where scope_id = ${asked.runId}`;
+  expect(rules).toEqual([{ entries: [{ kind: "unit", unit: "bob@example.com" }] }]);
 
-    const equal = [await givenMail(sql, world), await givenMail(sql, world), await givenMail(sql, world)] as const;
-    const shown = await tasks(["show", await cardOf(equal[0])]);
-    expect(shown.out).toContain("2 more ask for the very same");
-    const together = await tasks(["approve", await cardOf(equal[0]), ...seen, "--equal"]);
-    expect(together).toMatchObject({ code: 0, out: expect.stringContaining("and 2 more that ask for the same") });
-    for (const one of equal) expect(await rowOf(one)).toMatchObject({ status: "approved" });
-  },
-);
+  const equal = [await givenMail(sql, world), await givenMail(sql, world), await givenMail(sql, world)] as const;
+  const shown = await tasks(["show", await cardOf(equal[0])]);
+  expect(shown.out).toContain("2 more ask for the very same");
+  const together = await tasks(["approve", await cardOf(equal[0]), ...seen, "--equal"]);
+  expect(together).toMatchObject({ code: 0, out: expect.stringContaining("and 2 more that ask for the same") });
+  for (const one of equal) expect(await rowOf(one)).toMatchObject({ status: "approved" });
+});
 
-test(
-  "choices that cannot be are refused before anything is decided, each with its exit code",
-  { timeout: 60_000 },
-  async () => {
-    const asked = await givenMail(sql, world);
-    const card = await cardOf(asked);
-    const seen = ["approve", card, "--digest", asked.argsDigest];
-    const file = join(data, "wrong.json");
-    await writeFile(file, "not json");
-    for (const [more, code] of [
-      [["--unit", "ann@example.com"], 2],
-      [["--whole"], 2],
-      [["--for", "ever"], 2],
-      [["--for", "run", "--whole", "--unit", "ann@example.com"], 2],
-      [["--edit", file], 2],
-      [["--edit", join(data, "nowhere.json")], 2],
-      [["--for", "workspace"], 3],
-      [["--option", "a"], 2],
-    ] as const)
-      expect({ more, code: (await tasks([...seen, ...more])).code }).toEqual({ more, code });
-    expect(await rowOf(asked)).toMatchObject({ status: "pending" });
-  },
-);
+test("choices that cannot be are refused before anything is decided, each with its exit code", async () => {
+  const asked = await givenMail(sql, world);
+  const card = await cardOf(asked);
+  const seen = ["approve", card, "--digest", asked.argsDigest];
+  const file = join(data, "wrong.json");
+  await writeFile(file, "not json");
+  for (const [more, code] of [
+    [["--unit", "ann@example.com"], 2],
+    [["--whole"], 2],
+    [["--for", "ever"], 2],
+    [["--for", "run", "--whole", "--unit", "ann@example.com"], 2],
+    [["--edit", file], 2],
+    [["--edit", join(data, "nowhere.json")], 2],
+    [["--for", "workspace"], 3],
+    [["--option", "a"], 2],
+  ] as const)
+    expect({ more, code: (await tasks([...seen, ...more])).code }).toEqual({ more, code });
+  expect(await rowOf(asked)).toMatchObject({ status: "pending" });
+});
 
 test("what a remembered answer holds is shown before it is given, and is what the rule holds", async () => {
   const asked = await givenMail(sql, world, {
@@ -136,7 +128,7 @@ test(
   },
 );
 
-test("extend moves the deadline, and says where there is none", { timeout: 60_000 }, async () => {
+test("extend moves the deadline, and says where there is none", async () => {
   const asked = await givenMail(sql, world, { expiresMs: 60_000 });
   const card = await cardOf(asked);
   const [before] = await sql<{ at: Date }[]>`select expires_at as at from approvals where id = ${asked.approvalId}`;
@@ -147,7 +139,7 @@ test("extend moves the deadline, and says where there is none", { timeout: 60_00
   expect(await tasks(["extend", await cardOf(await givenMail(sql, world)), "--by", "2h"])).toMatchObject({ code: 2 });
 });
 
-test("what was approved often is suggested as a rule, with the command that sets it", { timeout: 60_000 }, async () => {
+test("what was approved often is suggested as a rule, with the command that sets it", async () => {
   for (let n = 0; n < 3; n += 1) {
     const asked = await givenMail(sql, world);
     await sendDecision({ url: address }, world.tokens.approver, asked, { answer: "approve" });

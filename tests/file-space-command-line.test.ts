@@ -23,7 +23,7 @@ beforeEach(async () => {
 
 const cli = (as: string, ...args: string[]) => run(tokens[as] ?? "", ["files", ...args]);
 
-test("a quota is set, told and kept; a deleted file makes room again", { timeout: 60_000 }, async () => {
+test("a quota is set, told and kept; a deleted file makes room again", async () => {
   const [one, two] = [join(data, "one.bin"), join(data, "two.bin")];
   await writeFile(one, Buffer.alloc(700_000, "1"));
   await writeFile(two, Buffer.alloc(700_000, "2"));
@@ -50,7 +50,7 @@ test("a quota is set, told and kept; a deleted file makes room again", { timeout
   });
 });
 
-test("a file that a page names is kept, and the page is named", { timeout: 60_000 }, async () => {
+test("a file that a page names is kept, and the page is named", async () => {
   const path = join(data, "chart.png");
   await writeFile(path, "not much of a chart");
   const stored = JSON.parse((await cli("operator", "put", path, "--json")).out) as { id: string };

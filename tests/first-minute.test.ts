@@ -41,7 +41,7 @@ async function start(what: string): Promise<{ dev: Dev; ready: DevEvent }> {
   return { dev, ready };
 }
 
-describe("the first minute", { timeout: 120_000 }, () => {
+describe("the first minute", () => {
   let question: Card;
 
   test("a first start leads to a card that is countersigned, a mail that is sent once, and a question", async () => {

@@ -45,60 +45,52 @@ const files = {
   "odd name %3F.md": "no final newline",
 };
 
-test(
-  "a folder is imported, comes back byte for byte, and is the same when it is imported again",
-  { timeout: 60_000 },
-  async () => {
-    const folder = await folderWith({ ...files, "latin1.md": Buffer.from([0xe9]) });
-    const imported = await cli(["kb", "import", folder]);
-    expect(imported).toMatchObject({ code: 0 });
-    expect(imported.out).toContain("3 pages new, 0 changed, 0 as they were, with 5 nodes; 0 in conflict, 1 left out.");
-    expect(imported.out).toContain("latin1.md: it is not UTF-8 text");
-    const out = join(data, `out-${(folders += 1)}`);
-    expect((await cli(["kb", "export", out])).code).toBe(0);
-    for (const [path, text] of Object.entries(files)) expect(await readFile(join(out, path), "utf8"), path).toBe(text);
-    expect((await cli(["kb", "import", out])).out).toContain("0 pages new, 0 changed, 3 as they were");
-    expect((await cli(["kb", "read", "one"])).out).toContain("- first, see [[Two]]\n");
-    expect((await cli(["kb", "search", "tabbed"])).out).toContain("One tabbed");
-    expect((await cli(["kb", "import", folder], "viewer")).code).toBe(3);
-  },
-);
+test("a folder is imported, comes back byte for byte, and is the same when it is imported again", async () => {
+  const folder = await folderWith({ ...files, "latin1.md": Buffer.from([0xe9]) });
+  const imported = await cli(["kb", "import", folder]);
+  expect(imported).toMatchObject({ code: 0 });
+  expect(imported.out).toContain("3 pages new, 0 changed, 0 as they were, with 5 nodes; 0 in conflict, 1 left out.");
+  expect(imported.out).toContain("latin1.md: it is not UTF-8 text");
+  const out = join(data, `out-${(folders += 1)}`);
+  expect((await cli(["kb", "export", out])).code).toBe(0);
+  for (const [path, text] of Object.entries(files)) expect(await readFile(join(out, path), "utf8"), path).toBe(text);
+  expect((await cli(["kb", "import", out])).out).toContain("0 pages new, 0 changed, 3 as they were");
+  expect((await cli(["kb", "read", "one"])).out).toContain("- first, see [[Two]]\n");
+  expect((await cli(["kb", "search", "tabbed"])).out).toContain("One tabbed");
+  expect((await cli(["kb", "import", folder], "viewer")).code).toBe(3);
+});
 
-test(
-  "a repository is pulled and merged, and what changed here goes back as a commit",
-  { timeout: 60_000 },
-  async () => {
-    const work = await folderWith({ "a.md": "- a\n- b\n- c\n" });
-    const bare = join(data, `bare-${(folders += 1)}.git`);
-    await mkdir(bare);
-    git(bare, "init", "--quiet", "--bare", "--initial-branch=main");
-    git(work, "init", "--quiet", "--initial-branch=main");
-    git(work, "add", "--all");
-    git(work, "commit", "--quiet", "--message", "first");
-    git(work, "push", "--quiet", bare, "main");
-    expect((await cli(["kb", "import", bare, "--git"])).out).toContain("1 pages new");
+test("a repository is pulled and merged, and what changed here goes back as a commit", async () => {
+  const work = await folderWith({ "a.md": "- a\n- b\n- c\n" });
+  const bare = join(data, `bare-${(folders += 1)}.git`);
+  await mkdir(bare);
+  git(bare, "init", "--quiet", "--bare", "--initial-branch=main");
+  git(work, "init", "--quiet", "--initial-branch=main");
+  git(work, "add", "--all");
+  git(work, "commit", "--quiet", "--message", "first");
+  git(work, "push", "--quiet", bare, "main");
+  expect((await cli(["kb", "import", bare, "--git"])).out).toContain("1 pages new");
 
-    const page = JSON.parse((await cli(["kb", "read", "a", "--json"])).out) as { id: string };
-    await fetch(`${address}/v1/pages/${page.id}`, {
-      method: "PUT",
-      headers: { authorization: `Bearer ${tokens["admin"]}`, "content-type": "application/json", "if-match": '"1"' },
-      body: JSON.stringify({ okf: "- a\n- b\n- c, changed here\n" }),
-    });
-    await writeFile(join(work, "a.md"), "- a, changed there\n- b\n- c\n");
-    git(work, "commit", "--quiet", "--all", "--message", "second");
-    git(work, "push", "--quiet", bare, "main");
-    expect((await cli(["kb", "import", bare, "--git"])).out).toContain("1 changed");
+  const page = JSON.parse((await cli(["kb", "read", "a", "--json"])).out) as { id: string };
+  await fetch(`${address}/v1/pages/${page.id}`, {
+    method: "PUT",
+    headers: { authorization: `Bearer ${tokens["admin"]}`, "content-type": "application/json", "if-match": '"1"' },
+    body: JSON.stringify({ okf: "- a\n- b\n- c, changed here\n" }),
+  });
+  await writeFile(join(work, "a.md"), "- a, changed there\n- b\n- c\n");
+  git(work, "commit", "--quiet", "--all", "--message", "second");
+  git(work, "push", "--quiet", bare, "main");
+  expect((await cli(["kb", "import", bare, "--git"])).out).toContain("1 changed");
 
-    expect((await cli(["kb", "export", bare, "--git", "--message", "From here"])).out).toContain("went as a commit");
-    expect(git(bare, "show", "main:a.md")).toBe("- a, changed there\n- b\n- c, changed here\n");
-    expect(git(bare, "log", "-1", "--format=%s", "main")).toBe("From here\n");
-    expect((await cli(["kb", "export", bare, "--git"])).out).toContain("1 file is the same already");
-    expect((await cli(["kb", "import", bare, "--git"])).out).toContain("1 as they were");
-    expect((await cli(["kb", "import", "ext::sh -c true", "--git"])).code).toBe(1);
-  },
-);
+  expect((await cli(["kb", "export", bare, "--git", "--message", "From here"])).out).toContain("went as a commit");
+  expect(git(bare, "show", "main:a.md")).toBe("- a, changed there\n- b\n- c, changed here\n");
+  expect(git(bare, "log", "-1", "--format=%s", "main")).toBe("From here\n");
+  expect((await cli(["kb", "export", bare, "--git"])).out).toContain("1 file is the same already");
+  expect((await cli(["kb", "import", bare, "--git"])).out).toContain("1 as they were");
+  expect((await cli(["kb", "import", "ext::sh -c true", "--git"])).code).toBe(1);
+});
 
-test("a page is read as its file is, whatever in it looks like an id", { timeout: 60_000 }, async () => {
+test("a page is read as its file is, whatever in it looks like an id", async () => {
   const id = "01a22db5-a3d6-733a-8cda-35a12f2cf109";
   const text = `- see \`<!--${id}-->\` in code\n- \`\`\`\n  <!--${id}-->\n  \`\`\`\n- | a |\n  |---|\n-   \n- last\n`;
   await cli(["kb", "import", await folderWith({ "looks.md": text })]);
@@ -107,7 +99,7 @@ test("a page is read as its file is, whatever in it looks like an id", { timeout
   expect(withIds.match(/<!--[0-9a-f-]{36}-->/g)).toHaveLength(7);
 });
 
-test("a change is listed with who made it, and taken back", { timeout: 60_000 }, async () => {
+test("a change is listed with who made it, and taken back", async () => {
   const folder = await folderWith({ "a.md": "- a\n" });
   await cli(["kb", "import", folder]);
   await writeFile(join(folder, "a.md"), "- changed\n");
@@ -120,28 +112,24 @@ test("a change is listed with who made it, and taken back", { timeout: 60_000 },
   expect((await cli(["kb", "history"])).out).toContain("taken back");
 });
 
-test(
-  "an import names what it left out, and refuses what is no folder without a trace of the program's own",
-  { timeout: 60_000 },
-  async () => {
-    const folder = await folderWith({ "kept.md": "- kept\n", "picture.png": "x", ".hidden.md": "- no\n" });
-    const imported = await cli(["kb", "import", folder, "--dir", "left-out"]);
-    expect(imported).toMatchObject({ code: 0 });
-    expect(imported.out).toContain("1 pages new, 0 changed, 0 as they were, with 1 nodes; 0 in conflict, 2 left out.");
-    expect(imported.out).toContain("Not Markdown, hidden or a link: .hidden.md, picture.png");
+test("an import names what it left out, and refuses what is no folder without a trace of the program's own", async () => {
+  const folder = await folderWith({ "kept.md": "- kept\n", "picture.png": "x", ".hidden.md": "- no\n" });
+  const imported = await cli(["kb", "import", folder, "--dir", "left-out"]);
+  expect(imported).toMatchObject({ code: 0 });
+  expect(imported.out).toContain("1 pages new, 0 changed, 0 as they were, with 1 nodes; 0 in conflict, 2 left out.");
+  expect(imported.out).toContain("Not Markdown, hidden or a link: .hidden.md, picture.png");
 
-    const nowhere = await cli(["kb", "import", join(folder, "nowhere")]);
-    expect(nowhere).toMatchObject({ code: 2, error: expect.stringContaining("nowhere is no folder that can be read") });
-    const file = await cli(["kb", "import", join(folder, "kept.md")]);
-    expect(file).toMatchObject({ code: 2, error: expect.stringContaining(`./countersign kb import ${folder}`) });
-    for (const { error } of [nowhere, file]) expect(error).not.toMatch(/^ +at /m);
+  const nowhere = await cli(["kb", "import", join(folder, "nowhere")]);
+  expect(nowhere).toMatchObject({ code: 2, error: expect.stringContaining("nowhere is no folder that can be read") });
+  const file = await cli(["kb", "import", join(folder, "kept.md")]);
+  expect(file).toMatchObject({ code: 2, error: expect.stringContaining(`./countersign kb import ${folder}`) });
+  for (const { error } of [nowhere, file]) expect(error).not.toMatch(/^ +at /m);
 
-    const exported = await cli(["kb", "export", join(folder, "out"), "--dir", "nosuch"]);
-    expect(exported).toMatchObject({ code: 1, out: "", error: expect.stringContaining('the directory "nosuch"') });
-  },
-);
+  const exported = await cli(["kb", "export", join(folder, "out"), "--dir", "nosuch"]);
+  expect(exported).toMatchObject({ code: 1, out: "", error: expect.stringContaining('the directory "nosuch"') });
+});
 
-test("a conflict shows what both sides say and what to do", { timeout: 60_000 }, async () => {
+test("a conflict shows what both sides say and what to do", async () => {
   const folder = await folderWith({ "clash.md": "- one\n- two\n" });
   await cli(["kb", "import", folder]);
   const page = JSON.parse((await cli(["kb", "read", "clash", "--json"])).out) as { id: string };
@@ -160,7 +148,7 @@ test("a conflict shows what both sides say and what to do", { timeout: 60_000 },
   expect(await cli(["kb", "import", folder])).toMatchObject({ code: 0 });
 });
 
-test("a hit says where its page lies and gives the id that read takes", { timeout: 60_000 }, async () => {
+test("a hit says where its page lies and gives the id that read takes", async () => {
   const folder = await folderWith({ "deep/er/Needle.md": "- a needle\n" });
   await cli(["kb", "import", folder]);
   const { out } = await cli(["kb", "search", "needle"]);

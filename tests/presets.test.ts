@@ -112,50 +112,46 @@ async function waitingOf(runId: string): Promise<readonly Waiting[]> {
      where a.run_id = ${runId} and a.status = 'pending'`;
 }
 
-test.each(presetNames)(
-  "%s: the demo's definition does under it what its line of the table says",
-  { timeout: 60_000 },
-  async (preset) => {
-    const people = await givenPeople(sql);
-    const toolset = tools.map(({ name }) => name);
-    const spec = { ...demo, toolset };
-    const made = await send(server, people.tokens.admin, "POST", "/v1/definitions", { body: { spec } });
-    expect(made).toMatchObject({ status: 200 });
-    ran.length = 0;
-    const model = createScriptedModel({ [spec.name ?? ""]: callEverything });
-    worker = aWorker(url, tools, callEverything, { over: { model } });
-    const started = await send(server, people.tokens.approver, "POST", "/v1/runs", {
-      body: { definition: spec.name, input: "go", preset },
+test.each(presetNames)("%s: the demo's definition does under it what its line of the table says", async (preset) => {
+  const people = await givenPeople(sql);
+  const toolset = tools.map(({ name }) => name);
+  const spec = { ...demo, toolset };
+  const made = await send(server, people.tokens.admin, "POST", "/v1/definitions", { body: { spec } });
+  expect(made).toMatchObject({ status: 200 });
+  ran.length = 0;
+  const model = createScriptedModel({ [spec.name ?? ""]: callEverything });
+  worker = aWorker(url, tools, callEverything, { over: { model } });
+  const started = await send(server, people.tokens.approver, "POST", "/v1/runs", {
+    body: { definition: spec.name, input: "go", preset },
+  });
+  expect(started).toMatchObject({ status: 200 });
+  const runId = String(started.body["id"]);
+
+  const asks = all.filter((call) => !unasked[preset].includes(call));
+  const stateOf = async () => (await sql`select status, waits_on from runs where id = ${runId}`)[0];
+  const stands = asks.length === 0 ? { status: "completed" } : { status: "paused", waits_on: "approval" };
+  await until(async () => {
+    const state = await stateOf();
+    return state?.["status"] === stands.status && ran.length + (await waitingOf(runId)).length === all.length;
+  });
+  expect(await stateOf()).toMatchObject(stands);
+  expect(ran.toSorted()).toEqual([...unasked[preset]].toSorted());
+  const waiting = await waitingOf(runId);
+  expect(waiting.map(({ tool, args }) => callOf(tool, JSON.parse(args))).toSorted()).toEqual(asks.toSorted());
+
+  // What asks is a question and no refusal: with an approval it runs as well.
+  for (const { id, version, args_hash: argsDigest } of waiting) {
+    const decided = await send(server, people.tokens.approver, "POST", `/v1/approvals/${id}/decision`, {
+      body: { answer: "approve", argsDigest },
+      headers: { "if-match": `"${version}"` },
     });
-    expect(started).toMatchObject({ status: 200 });
-    const runId = String(started.body["id"]);
+    expect(decided).toMatchObject({ status: 200 });
+  }
+  await until(async () => (await stateOf())?.["status"] === "completed", 30_000);
+  expect(ran.toSorted()).toEqual(all.toSorted());
+});
 
-    const asks = all.filter((call) => !unasked[preset].includes(call));
-    const stateOf = async () => (await sql`select status, waits_on from runs where id = ${runId}`)[0];
-    const stands = asks.length === 0 ? { status: "completed" } : { status: "paused", waits_on: "approval" };
-    await until(async () => {
-      const state = await stateOf();
-      return state?.["status"] === stands.status && ran.length + (await waitingOf(runId)).length === all.length;
-    }, 30_000);
-    expect(await stateOf()).toMatchObject(stands);
-    expect(ran.toSorted()).toEqual([...unasked[preset]].toSorted());
-    const waiting = await waitingOf(runId);
-    expect(waiting.map(({ tool, args }) => callOf(tool, JSON.parse(args))).toSorted()).toEqual(asks.toSorted());
-
-    // What asks is a question and no refusal: with an approval it runs as well.
-    for (const { id, version, args_hash: argsDigest } of waiting) {
-      const decided = await send(server, people.tokens.approver, "POST", `/v1/approvals/${id}/decision`, {
-        body: { answer: "approve", argsDigest },
-        headers: { "if-match": `"${version}"` },
-      });
-      expect(decided).toMatchObject({ status: 200 });
-    }
-    await until(async () => (await stateOf())?.["status"] === "completed", 30_000);
-    expect(ran.toSorted()).toEqual(all.toSorted());
-  },
-);
-
-test("turned live, a preset lets run what waits, and what comes after it", { timeout: 60_000 }, async () => {
+test("turned live, a preset lets run what waits, and what comes after it", async () => {
   const people = await givenPeople(sql);
   const spec = { ...demo, toolset: ["write_file"] };
   await send(server, people.tokens.admin, "POST", "/v1/definitions", { body: { spec } });

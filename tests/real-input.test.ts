@@ -92,7 +92,6 @@ async function waitForTask(client: Client, kind: Task["kind"]): Promise<Task> {
 
 test.runIf(hasPages)(
   "over real pages a run greps, reads, appends one bullet, asks, and mails what was countersigned",
-  { timeout: 120_000 },
   async () => {
     mkdirSync(dataDir, { recursive: true });
     const { url, sql } = await testDatabase();

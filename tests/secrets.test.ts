@@ -147,29 +147,25 @@ describe("a worker that boots", () => {
     await expect(startWorker()).rejects.toThrow(/changed since[^]*test\.own, version 1/);
   });
 
-  test(
-    "twice at once with secrets in its environment stores them once, and neither process keeps them there",
-    { timeout: 60_000 },
-    async () => {
-      const world = await givenAgent();
-      const start = () =>
-        startProcess(join(repositoryRoot, "apps/worker/src/main.ts"), {
-          DATABASE_URL: url,
-          COUNTERSIGN_DATA: data,
-          COUNTERSIGN_WORKSPACE: world.workspaceId,
-          PROVIDERS: "fake",
-          DEEPGRAM_API_KEY: "a-key-of-the-environment",
-        });
-      const both = [start(), start()];
-      await Promise.all(both.map((one) => one.waitFor((line) => (line["msg"] === "ready" ? true : undefined))));
-      const outcomes = both.flatMap((one) => one.said()).flatMap((line) => /"outcome":"([^"]+)"/.exec(line)?.[1] ?? []);
-      expect(outcomes.toSorted()).toEqual(["kept", "seeded"]);
-      const versions = await sql`
+  test("twice at once with secrets in its environment stores them once, and neither process keeps them there", async () => {
+    const world = await givenAgent();
+    const start = () =>
+      startProcess(join(repositoryRoot, "apps/worker/src/main.ts"), {
+        DATABASE_URL: url,
+        COUNTERSIGN_DATA: data,
+        COUNTERSIGN_WORKSPACE: world.workspaceId,
+        PROVIDERS: "fake",
+        DEEPGRAM_API_KEY: "a-key-of-the-environment",
+      });
+    const both = [start(), start()];
+    await Promise.all(both.map((one) => one.waitFor((line) => (line["msg"] === "ready" ? true : undefined))));
+    const outcomes = both.flatMap((one) => one.said()).flatMap((line) => /"outcome":"([^"]+)"/.exec(line)?.[1] ?? []);
+    expect(outcomes.toSorted()).toEqual(["kept", "seeded"]);
+    const versions = await sql`
       select v.version from secret_versions v join secrets s on s.id = v.secret_id where s.workspace_id = ${world.workspaceId}`;
-      expect(versions).toHaveLength(1);
-      expect(both.flatMap((one) => one.said()).join("\n")).not.toContain("a-key-of-the-environment");
-      expect(both.map((one) => one.environment().includes("a-key-of-the-environment"))).toEqual([false, false]);
-      expect(await Promise.all(both.map((one) => one.stop()))).toEqual([0, 0]);
-    },
-  );
+    expect(versions).toHaveLength(1);
+    expect(both.flatMap((one) => one.said()).join("\n")).not.toContain("a-key-of-the-environment");
+    expect(both.map((one) => one.environment().includes("a-key-of-the-environment"))).toEqual([false, false]);
+    expect(await Promise.all(both.map((one) => one.stop()))).toEqual([0, 0]);
+  });
 });

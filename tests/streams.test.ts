@@ -129,4 +129,4 @@ test("server and worker stay under 200 MB each when idle, and 450 MB together wi
   expect(open.server + open.worker).toBeLessThan(450);
   expect(idle.queries).toBeLessThan(20);
   expect(open.queries).toBeLessThan(20);
-}, 120_000);
+});

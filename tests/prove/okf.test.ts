@@ -2,7 +2,7 @@ import { testDatabase } from "@countersign/db/testing/test-database.ts";
 import { expect, test } from "vitest";
 import { proveOkf } from "./okf.ts";
 
-test("pages keep their laws, and what many write on one page stays", { timeout: 120_000 }, async () => {
+test("pages keep their laws, and what many write on one page stays", async () => {
   const { url } = await testDatabase();
   const report = await proveOkf({
     url,

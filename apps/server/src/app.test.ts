@@ -130,7 +130,7 @@ test("AZ59, UI19: no GET and no HEAD changes anything, with a session or without
   }
   expect(await hashDatabase()).toBe(before);
   // A dozen requests for each path there is.
-}, 120_000);
+});
 
 test("whatever a body, an id or a query holds, the answer is a problem with a message, never a failure of the server", async () => {
   const world = await givenPeople(sql);

@@ -96,70 +96,66 @@ async function givenObjects() {
   return { world, ids, senders: [admin, admin, admin, admin, approver, operator, token] };
 }
 
-test(
-  "whatever is sent to any route, nothing fails in the server and nothing is stored by halves",
-  { timeout: 60_000 },
-  async () => {
-    const operations = await listOperations(server);
-    const { world, ids, senders } = await givenObjects();
-    const statuses = new Map<number, number>();
-    const reached = new Set<string>();
-    let asked = 0;
+test("whatever is sent to any route, nothing fails in the server and nothing is stored by halves", async () => {
+  const operations = await listOperations(server);
+  const { world, ids, senders } = await givenObjects();
+  const statuses = new Map<number, number>();
+  const reached = new Set<string>();
+  let asked = 0;
 
-    /** What the requests may have taken from those who send them. */
-    async function restore(): Promise<void> {
-      await sql`update users set disabled_at = null where workspace_id = ${world.workspaceId} and disabled_at is not null`;
-      await sql`update users set role = 'admin' where id = ${world.admin} and role <> 'admin'`;
-      await sql`update tokens set revoked_at = null where workspace_id = ${world.workspaceId} and revoked_at is not null`;
-      await sql`update policies set killed_at = null, killed_by = null, kill_reason = null where killed_at is not null`;
+  /** What the requests may have taken from those who send them. */
+  async function restore(): Promise<void> {
+    await sql`update users set disabled_at = null where workspace_id = ${world.workspaceId} and disabled_at is not null`;
+    await sql`update users set role = 'admin' where id = ${world.admin} and role <> 'admin'`;
+    await sql`update tokens set revoked_at = null where workspace_id = ${world.workspaceId} and revoked_at is not null`;
+    await sql`update policies set killed_at = null, killed_by = null, kill_reason = null where killed_at is not null`;
+  }
+
+  async function check({ operation, path, headers, body, who }: OddRequest): Promise<void> {
+    const { method } = operation;
+    const answer = await fetch(`${server.url}${path}`, {
+      method,
+      headers: { ...headers, authorization: `Bearer ${senders[who] ?? "nobody"}` },
+      ...(body === undefined ? {} : { body }),
+      signal: AbortSignal.timeout(10_000),
+    });
+    statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+    if (answer.ok) reached.add(`${method} ${operation.path}`);
+    if (answer.headers.get("content-type")?.startsWith("text/event-stream") === true) {
+      await answer.body?.cancel();
+      return;
     }
+    const text = await answer.text();
+    expect({ status: answer.status, text, failures }).toMatchObject({ failures: [] });
+    expect(answer.status).toBeLessThan(500);
+    if (answer.ok) return;
+    expect(answer.headers.get("content-type")).toBe("application/problem+json");
+    const { code, status, detail } = JSON.parse(text) as {
+      code: keyof typeof problems;
+      status: number;
+      detail: string;
+    };
+    expect({ code, listed: problems[code].status, status }).toEqual({
+      code,
+      listed: answer.status,
+      status: answer.status,
+    });
+    expect(detail).not.toBe("");
+  }
 
-    async function check({ operation, path, headers, body, who }: OddRequest): Promise<void> {
-      const { method } = operation;
-      const answer = await fetch(`${server.url}${path}`, {
-        method,
-        headers: { ...headers, authorization: `Bearer ${senders[who] ?? "nobody"}` },
-        ...(body === undefined ? {} : { body }),
-        signal: AbortSignal.timeout(10_000),
-      });
-      statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
-      if (answer.ok) reached.add(`${method} ${operation.path}`);
-      if (answer.headers.get("content-type")?.startsWith("text/event-stream") === true) {
-        await answer.body?.cancel();
-        return;
-      }
-      const text = await answer.text();
-      expect({ status: answer.status, text, failures }).toMatchObject({ failures: [] });
-      expect(answer.status).toBeLessThan(500);
-      if (answer.ok) return;
-      expect(answer.headers.get("content-type")).toBe("application/problem+json");
-      const { code, status, detail } = JSON.parse(text) as {
-        code: keyof typeof problems;
-        status: number;
-        detail: string;
-      };
-      expect({ code, listed: problems[code].status, status }).toEqual({
-        code,
-        listed: answer.status,
-        status: answer.status,
-      });
-      expect(detail).not.toBe("");
-    }
-
-    await fc.assert(
-      fc.asyncProperty(fc.array(oddRequests(operations, ids), { minLength: 4, maxLength: 4 }), async (several) => {
-        // At once, so that they also meet each other.
-        await Promise.all(several.map(check));
-        asked += several.length;
-        if (asked % 20 === 0) await restore();
-        if (asked % 400 === 0) expect(await sql.unsafe(halves)).toEqual([]);
-      }),
-      { numRuns: 100_000, interruptAfterTimeLimit: forHowLongMs, markInterruptAsFailure: false, endOnFailure: true },
-    );
-    expect(await sql.unsafe(halves)).toEqual([]);
-    expect(await findViolations(sql)).toEqual([]);
-    const unreached = operations.map(({ method, path }) => `${method} ${path}`).filter((route) => !reached.has(route));
-    console.log(`${asked} requests`, Object.fromEntries(statuses), "never successful:", unreached);
-    expect(statuses.get(200)).toBeGreaterThan(asked / 20);
-  },
-);
+  await fc.assert(
+    fc.asyncProperty(fc.array(oddRequests(operations, ids), { minLength: 4, maxLength: 4 }), async (several) => {
+      // At once, so that they also meet each other.
+      await Promise.all(several.map(check));
+      asked += several.length;
+      if (asked % 20 === 0) await restore();
+      if (asked % 400 === 0) expect(await sql.unsafe(halves)).toEqual([]);
+    }),
+    { numRuns: 100_000, interruptAfterTimeLimit: forHowLongMs, markInterruptAsFailure: false, endOnFailure: true },
+  );
+  expect(await sql.unsafe(halves)).toEqual([]);
+  expect(await findViolations(sql)).toEqual([]);
+  const unreached = operations.map(({ method, path }) => `${method} ${path}`).filter((route) => !reached.has(route));
+  console.log(`${asked} requests`, Object.fromEntries(statuses), "never successful:", unreached);
+  expect(statuses.get(200)).toBeGreaterThan(asked / 20);
+});

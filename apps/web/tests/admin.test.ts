@@ -31,7 +31,7 @@ test("every part of the administration is there for an administrator, on a large
   }
   await page.context().close();
   await small.context().close();
-}, 120_000);
+});
 
 test("a viewer sees what they may, and is told plainly of what they may not", async () => {
   const page = await stage.signIn("viewer");
@@ -45,7 +45,7 @@ test("a viewer sees what they may, and is told plainly of what they may not", as
     }
   }
   await page.context().close();
-}, 60_000);
+});
 
 test("a secret is written, and its value is nowhere on the page afterwards; removing it asks first", async () => {
   const value = "sk-live-0123456789abcdef";

@@ -29,7 +29,7 @@ test.each([
           await page.clock.runFor(40);
           return (await topOf()) - before;
         },
-        { timeout: 15_000 },
+        { timeout: 45_000 },
       )
       .toBeGreaterThan(5);
     expect(await card.getAttribute("data-armed")).toBe("false");

@@ -75,7 +75,7 @@ test("an administrator has every row checked: which head, how many rows, which a
   await keepPicture(small, "admin-audit-phone");
   await small.context().close();
   await page.context().close();
-}, 90_000);
+}, 150_000);
 
 test("the audit's filter is in its address, and what it leaves nothing of is another emptiness", async () => {
   const page = await stage.signIn("admin");

@@ -15,7 +15,7 @@ afterAll(async () => {
 
 test("the printed link opens the queue with the demo's card; Confirm sends its mail, and the run's tree tells all of it", async () => {
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(60_000);
   await page.goto(demo.loginUrl);
   await page.getByRole("button", { name: "Sign in" }).click();
   const card = page.locator(".card.approval");
@@ -40,4 +40,4 @@ test("the printed link opens the queue with the demo's card; Confirm sends its m
     .waitFor();
   await expectAccessible(page);
   await keepPicture(page, "demo-run");
-}, 120_000);
+});

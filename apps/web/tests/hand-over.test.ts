@@ -58,7 +58,7 @@ test("an approver who is no administrator names a person by name: for one card, 
   await all.waitFor({ state: "detached" });
   expect((await delegations()).map(({ isOver }) => isOver as boolean)).toEqual([false, true]);
   await page.context().close();
-}, 60_000);
+});
 
 test("whoever decides nothing is not offered to hand anything over", async () => {
   const page = await stage.signIn("viewer");

@@ -92,7 +92,7 @@ test("hostile texts of agents, tools and people are text in every place that sho
   }
   await page.context().close();
   await admin.context().close();
-}, 120_000);
+});
 
 const bigText = "0123456789abcdef".repeat(1_310_720);
 
@@ -147,7 +147,7 @@ test("UI17: a result of 20 MB is shown as far as it goes, says so, leaves the pa
   await expectAccessible(page);
   await keepPicture(page, "huge-result");
   await page.context().close();
-}, 60_000);
+});
 
 test("a card says which character looks like another, and where, and marks the blanks that Unicode counts as seen", async () => {
   const body = {

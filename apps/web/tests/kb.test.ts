@@ -192,4 +192,4 @@ test("files are imported to the letter or not at all, however many they are, and
   await page.getByRole("alert").getByText("The server does not answer.").waitFor();
   expect(await page.getByRole("button", { name: "Export" }).isEnabled()).toBe(true);
   await page.context().close();
-}, 120_000);
+});

@@ -156,4 +156,4 @@ test("with the keyboard alone: sign in, find the card, read everything, approve 
   await page.waitForURL("**/login");
   expect(await page.evaluate(() => sessionStorage.getItem("pointed"))).toBeNull();
   await page.context().close();
-}, 120_000);
+});

@@ -106,4 +106,4 @@ test("UI16: what is one word of any length is wrapped and whole, wherever it sta
     }
     await page.context().close();
   }
-}, 60_000);
+});

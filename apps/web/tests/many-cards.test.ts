@@ -69,7 +69,7 @@ test("of hundreds of open cards one is decided at once: no list is read for it, 
   expect(await page.locator(".cards > li:last-child .card").getAttribute("data-task")).toBe(added.taskId);
   expect(asked.lists).toEqual([]);
   await page.context().close();
-}, 120_000);
+});
 
 test("the page of one card and the queue say at once how many others ask for the very same", async () => {
   await sql`update tasks set status = 'canceled', resolved_at = clock_timestamp() where status = 'open'`;
@@ -121,7 +121,7 @@ test("nothing is said to wait for nobody before all is read: what lies beyond th
   await soon(() => page.title()).toMatch(/^\(11\)/);
   await cardOf(page, taskId).waitFor();
   await page.context().close();
-}, 120_000);
+});
 
 test("UI27: a card that comes while more wait than are read is announced and told of; an older one that changes is not", async () => {
   await sql`update tasks set status = 'canceled', resolved_at = clock_timestamp() where status = 'open'`;

@@ -121,4 +121,4 @@ test("what is made and not answered is made once where it is sent again, and wha
   await page.getByRole("cell", { name: "Abe Approver decides on the say of Ada Admin", exact: true }).waitFor();
   expect(await countOf("delegations", "true")).toBe(1);
   await page.context().close();
-}, 60_000);
+});

@@ -138,7 +138,7 @@ test("UI27: a card that comes is announced on every page, once, and again where 
     expect(await brand.evaluate((element) => element === document.activeElement)).toBe(true);
   }
   await page.context().close();
-}, 60_000);
+});
 
 test("a decision made elsewhere reaches the card at once, and nothing moves when five cards arrive", async () => {
   const first = await givenCard(sql, world);

@@ -75,7 +75,7 @@ test("a rule takes paths, commands, patterns, arguments and an expiry; what is w
   const expiresAt = await page.evaluate(() => new Date("2040-01-01T12:00:00").toISOString());
   expect(rule).toMatchObject({ mode: "deny", expiresAt: new Date(expiresAt) });
   await page.context().close();
-}, 60_000);
+});
 
 test("a rule that somebody changed meanwhile is not written over: what was typed stays, and the difference is shown anew", async () => {
   const [page, other] = [await stage.signIn("admin"), await stage.signIn("admin")];
@@ -115,7 +115,7 @@ test("a rule that somebody changed meanwhile is not written over: what was typed
   expect(await stored()).toMatchObject({ mode: "deny" });
   await page.context().close();
   await other.context().close();
-}, 60_000);
+});
 
 test("what runs unasked is set with its expiry after a look, on the policy that was seen", async () => {
   const page = await stage.signIn("admin", phone);
@@ -145,7 +145,7 @@ test("what runs unasked is set with its expiry after a look, on the policy that 
   expect(policy).toEqual({ level: "low", isForAWhile: true, isLocked: true, policy: "all" });
   await page.getByText(/low risk · locked · until/).waitFor();
   await page.context().close();
-}, 60_000);
+});
 
 test("a moment with a digit too many is refused at its field, and takes nothing away", async () => {
   const page = await stage.signIn("admin");
@@ -209,4 +209,4 @@ test("a rule that says more than a mode is not taken away by a press among the t
   ]);
   await page.context().close();
   await other.context().close();
-}, 60_000);
+});

@@ -36,7 +36,7 @@ test("the filter of the runs is in the address: it stays over a reload, Back tak
   }
   await page.getByRole("link", { name: "still queued" }).waitFor();
   await page.context().close();
-}, 60_000);
+});
 
 const list = /\/v1\/runs(?:\?|$)/;
 
@@ -69,4 +69,4 @@ test("a list that could not be read is not an empty one: nobody answering and a 
   await page.getByRole("button", { name: "Try again" }).click();
   await page.getByRole("link", { name: "still queued" }).waitFor();
   await page.context().close();
-}, 60_000);
+});

@@ -22,4 +22,4 @@ test("a stream that died in silence is noticed by what does not come, and anothe
   await cardOf(page, later.taskId).waitFor();
   expect(await page.locator(".banner").count()).toBe(0);
   await page.context().close();
-}, 120_000);
+});

@@ -122,7 +122,7 @@ export async function givenStage(
     world,
     async signIn(role, browserOptions = {}, at = front.url) {
       const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...browserOptions });
-      context.setDefaultTimeout(15_000);
+      context.setDefaultTimeout(45_000);
       const page = await context.newPage();
       const { workspaceId } = world;
       const { path } = await createLoginLink(sql, { workspaceId, userId: world[role], mayDecide: true });
@@ -181,7 +181,7 @@ export async function keepPicture(page: Page, name: string): Promise<void> {
 
 /** Expects of what is read again and again that it comes to be so. */
 export function soon<T>(read: () => T) {
-  return expect.poll(read, { timeout: 15_000 });
+  return expect.poll(read, { timeout: 45_000 });
 }
 
 /**

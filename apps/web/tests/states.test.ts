@@ -69,7 +69,7 @@ test("loading, empty, filtered to nothing, failed and unknown are different, sai
   await page.getByRole("button", { name: "Try again" }).click();
   await page.getByText("Nothing waits for you.").waitFor();
   await page.context().close();
-}, 60_000);
+});
 
 test("a page that fails says so in its place: what is around it stays, and it can be tried again or left", async () => {
   const page = await stage.signIn("operator", phone);
@@ -144,7 +144,7 @@ test("on a phone whatever is pressed is large enough, and nothing is wider than 
     expect({ path, ...found }).toEqual({ path, wide: 0, small: [] });
   }
   await page.context().close();
-}, 60_000);
+});
 
 test("with reduced motion nothing moves", async () => {
   const page = await stage.signIn("viewer", { reducedMotion: "reduce" });

@@ -165,7 +165,7 @@ test("UI17: a run of a thousand steps is there within a second, answers a hand a
   expect(await drawn.count()).toBeLessThan(100);
   await expectAccessible(page);
   await page.context().close();
-}, 60_000);
+});
 
 test("of a run of more steps than are read at once the latest are there with what waits, earlier ones on demand, and any by its link", async () => {
   const { runId, from, taskId } = await givenLongRun(2_400);
@@ -207,4 +207,4 @@ test("of a run of more steps than are read at once the latest are there with wha
   }
   await page.context().close();
   await other.context().close();
-}, 60_000);
+});

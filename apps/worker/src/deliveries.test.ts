@@ -165,7 +165,7 @@ test("an endpoint is told of each event it wants once, signed, with ids and noth
     reason: "enough",
   });
   await givenGatedRun(sql, other);
-  await expect.poll(() => receiver.received.length, { timeout: 10_000 }).toBe(5);
+  await expect.poll(() => receiver.received.length, { timeout: 45_000 }).toBe(5);
   await stop();
 
   const told = receiver.received.map(({ path, message }) => `${path} ${message.type}`).toSorted();
@@ -198,7 +198,7 @@ test("what is not accepted is sent again later under the same id, and given up a
   await cancel(world, runId);
   await expect
     .poll(async () => [...(await deliveriesOf(fine)), ...(await deliveriesOf(broken))].map(({ status }) => status), {
-      timeout: 20_000,
+      timeout: 45_000,
     })
     .toEqual(["delivered", "failed"]);
   await stop();
@@ -224,8 +224,8 @@ test("UI23: nothing leaves for a private address, even where its endpoint was re
   let stop = await deliverEverything({ mayBePrivate: false, mostAttempts: 1 });
   await cancel(world, runId);
   const statuses = async (id: string): Promise<string[]> => (await deliveriesOf(id)).map(({ status }) => status);
-  await expect.poll(() => statuses(toPrivate), { timeout: 10_000 }).toEqual(["failed"]);
-  await expect.poll(() => statuses(toLocalName), { timeout: 10_000 }).toEqual(["failed"]);
+  await expect.poll(() => statuses(toPrivate), { timeout: 45_000 }).toEqual(["failed"]);
+  await expect.poll(() => statuses(toLocalName), { timeout: 45_000 }).toEqual(["failed"]);
   await stop();
   expect((await deliveriesOf(toPrivate))[0]?.attempts[0]?.failure).toMatch(/^not sent: /);
 
@@ -233,7 +233,7 @@ test("UI23: nothing leaves for a private address, even where its endpoint was re
   const toRedirect = await givenEndpoint(world, redirects.url, ["run.ended"]);
   stop = await deliverEverything({ mostAttempts: 1 });
   await cancel(world, await givenRun(sql, world));
-  await expect.poll(() => statuses(toRedirect), { timeout: 10_000 }).toEqual(["failed"]);
+  await expect.poll(() => statuses(toRedirect), { timeout: 45_000 }).toEqual(["failed"]);
   await stop();
   expect(redirects.received).toHaveLength(1);
   expect(inside.received).toHaveLength(0);
@@ -257,7 +257,7 @@ test("a delivery whose record cannot be written makes no other of its batch go o
   const stop = await deliverEverything({ log });
   const sends = (id = ""): number => receiver.received.filter(({ headers }) => headers["webhook-id"] === id).length;
   // Tried again: by then its first batch is over.
-  await expect.poll(() => sends(culprit), { timeout: 20_000 }).toBeGreaterThan(1);
+  await expect.poll(() => sends(culprit), { timeout: 45_000 }).toBeGreaterThan(1);
   await stop();
   await sql`alter table webhook_attempts drop constraint refuse_one`;
   expect(others.map((id) => sends(id))).toEqual([1, 1]);
@@ -270,7 +270,7 @@ test("an endpoint that answers 410 is turned off; one that is turned off is sent
   const endpoint = await givenEndpoint(world, receiver.url, ["run.ended"]);
   const stop = await deliverEverything();
   await cancel(world, await givenRun(sql, world));
-  await expect.poll(async () => (await deliveriesOf(endpoint))[0]?.status, { timeout: 10_000 }).toBe("failed");
+  await expect.poll(async () => (await deliveriesOf(endpoint))[0]?.status, { timeout: 45_000 }).toBe("failed");
   await cancel(world, await givenRun(sql, world));
   await findEvents(sql);
   await stop();
@@ -359,7 +359,7 @@ test("KN28: after the master key was replaced, a worker that runs on signs what 
   const runId = await givenRun(sql, world);
   const { workspaceId, operator: userId } = world;
   await commitWithin(sql, cancelRun, { runId, workspaceId, userId, reason: "test" });
-  await expect.poll(() => receiver.received.length, { timeout: 15_000 }).toBe(1);
+  await expect.poll(() => receiver.received.length, { timeout: 45_000 }).toBe(1);
   await stop();
   const opened = await sql`
     select subject from audit where workspace_id = ${workspaceId} and action = 'secret.opened'`;

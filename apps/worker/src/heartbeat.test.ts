@@ -44,11 +44,11 @@ test("with two workers on one schedule, whatever is due in any workspace becomes
   expect(await boss.getSchedules(heartbeatQueue)).toMatchObject([{ cron: "* * * * *" }]);
   // What the schedule does each minute, several times over.
   for (let n = 0; n < 4; n += 1) expect(await boss.send(heartbeatQueue)).not.toBeNull();
-  await expect.poll(() => titlesOf(one), { timeout: 20_000 }).toEqual(["a", "b"]);
-  await expect.poll(() => titlesOf(other), { timeout: 20_000 }).toEqual(["a", "b"]);
+  await expect.poll(() => titlesOf(one), { timeout: 45_000 }).toEqual(["a", "b"]);
+  await expect.poll(() => titlesOf(other), { timeout: 45_000 }).toEqual(["a", "b"]);
   const waiting = async () =>
     (await sql`select from pgboss.job where name = ${heartbeatQueue} and state < 'completed'`).length;
-  await expect.poll(waiting, { timeout: 20_000 }).toBe(0);
+  await expect.poll(waiting, { timeout: 45_000 }).toBe(0);
   expect(await titlesOf(one)).toEqual(["a", "b"]);
 });
 
@@ -77,8 +77,8 @@ test("a reminder or an event that can become no task keeps no other, in its work
   await sql`alter table tasks add constraint refuse_bad check (title !~ 'bad')`;
   const boss = await startWorker();
   await boss.send(heartbeatQueue);
-  await expect.poll(async () => (await titlesOf(one)).length, { timeout: 20_000 }).toBe(2);
-  await expect.poll(async () => (await titlesOf(other)).length, { timeout: 20_000 }).toBe(2);
+  await expect.poll(async () => (await titlesOf(one)).length, { timeout: 45_000 }).toBe(2);
+  await expect.poll(async () => (await titlesOf(other)).length, { timeout: 45_000 }).toBe(2);
   for (const world of [one, other])
     expect(await titlesOf(world)).toEqual([expect.stringMatching(/^Prepare for good,/), "good"]);
   await sql`alter table tasks drop constraint refuse_bad`;

@@ -64,4 +64,4 @@ test("DU22: Postgres restarts under a worker that sweeps, holds a run and has ot
     await sql.end({ timeout: 1 });
     rmSync(dataDir, { recursive: true, force: true });
   }
-}, 120_000);
+});

@@ -317,4 +317,4 @@ test("two agents and a person edit one page in many rounds: nothing is lost or d
   const ids = await act.ids(me, page.id);
   expect(new Set(ids).size).toBe(lines.length);
   expect(stale).toBeLessThan(names.length * rounds);
-}, 60_000);
+});

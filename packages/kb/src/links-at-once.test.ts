@@ -32,7 +32,7 @@ async function whenWaiting(): Promise<void> {
         select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
       expect(waiting.length).toBeGreaterThan(0);
     },
-    { timeout: 15_000, interval: 20 },
+    { timeout: 45_000, interval: 20 },
   );
 }
 

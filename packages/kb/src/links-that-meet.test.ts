@@ -26,7 +26,7 @@ async function meet(me: Person, first: Act, second: Act): Promise<void> {
         isDone ||
         (await sql`select from pg_locks where not granted and locktype in ('advisory', 'transactionid', 'tuple')`)
           .length > 0,
-      { timeout: 15_000, interval: 5 },
+      { timeout: 45_000, interval: 5 },
     );
   });
   await other;

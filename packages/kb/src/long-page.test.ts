@@ -160,7 +160,7 @@ describe("a change of one place", () => {
       }),
       { numRuns: 60 },
     );
-  }, 120_000);
+  });
 });
 
 async function load(me: Person, pageId: string): Promise<LoadedPage> {

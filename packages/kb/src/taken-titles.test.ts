@@ -57,7 +57,7 @@ describe("a title that is given to a page while another is made of it is one pag
       waiting = transaction(elsewhere, (other) => createPage({ tx: other, ...me }, { title: "x" }));
       const blocked = () => sql`
         select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
-      await expect.poll(blocked, { timeout: 15_000 }).toHaveLength(1);
+      await expect.poll(blocked, { timeout: 45_000 }).toHaveLength(1);
     });
     expect(await waiting).toMatchObject({ kind: "exists", page: { title: "X" } });
     expect(await act.do(me, (reader) => lookupPage(reader, "X"))).toMatchObject({ kind: "found" });

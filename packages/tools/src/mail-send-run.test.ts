@@ -180,7 +180,7 @@ describe("KN33: a server that drops after the message", () => {
     expect(taken).toHaveLength(1);
     expect(taken[0]).toContain(await messageIdOf(given.runId));
     await dropping.close();
-  }, 60_000);
+  });
 });
 
 describe("a worker that dies in the middle", () => {

@@ -145,9 +145,9 @@ test("no other route takes a large body, and a client that leaves in the middle 
   sending.on("error", () => undefined);
   sending.write(bytes);
   const staged = async (): Promise<boolean> => (await sql`select from upload_chunks limit 1`).length > 0;
-  await expect.poll(staged, { timeout: 10_000 }).toBe(true);
+  await expect.poll(staged, { timeout: 45_000 }).toBe(true);
   sending.destroy();
-  await expect.poll(staged, { timeout: 10_000 }).toBe(false);
+  await expect.poll(staged, { timeout: 45_000 }).toBe(false);
   expect(await countBlobs(world)).toBe(0);
 });
 

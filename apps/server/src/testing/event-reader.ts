@@ -80,7 +80,7 @@ export async function readEvents(
     events,
     lastEventId: () => id,
     pings: () => pings,
-    async until(holds, patienceMs = 10_000) {
+    async until(holds, patienceMs = 40_000) {
       const deadline = performance.now() + patienceMs;
       while (!holds(events)) {
         if (hasEnded) throw new Error(`The stream ended after ${JSON.stringify(events)}`);

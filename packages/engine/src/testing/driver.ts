@@ -131,7 +131,7 @@ export async function bumpPolicy(sql: Queryable, world: World): Promise<void> {
 }
 
 /** Resolves once `holds` is true; looked at every few milliseconds. */
-export async function until(holds: () => boolean | Promise<boolean>, patienceMs = 20_000): Promise<void> {
+export async function until(holds: () => boolean | Promise<boolean>, patienceMs = 50_000): Promise<void> {
   const deadline = performance.now() + patienceMs;
   while (!(await holds())) {
     if (performance.now() > deadline)

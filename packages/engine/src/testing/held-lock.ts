@@ -2,7 +2,7 @@ import type { Sql, Tx } from "@countersign/db/connect.ts";
 import { transaction } from "@countersign/db/transaction.ts";
 
 /** Long enough for any statement to reach its lock on a busy machine. */
-const patienceMs = 20_000;
+const patienceMs = 50_000;
 
 /**
  * Makes commits meet behind the lock of a run: holds its row, starts `waiting` (each on another connection) and waits

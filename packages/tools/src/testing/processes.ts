@@ -9,7 +9,7 @@ export function runsWith(text: string): number[] {
 }
 
 /** Looks until `holds` is true. */
-export async function until(holds: () => boolean, patienceMs = 5_000): Promise<void> {
+export async function until(holds: () => boolean, patienceMs = 30_000): Promise<void> {
   const deadline = performance.now() + patienceMs;
   while (!holds()) {
     if (performance.now() > deadline)
