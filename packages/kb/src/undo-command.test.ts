@@ -268,3 +268,29 @@ test("taking an import back that changed how the lines end brings the old ends b
   expect(await undo(me, await lastCommand(id))).toMatchObject({ kind: "undone" });
   expect(await lineEnd()).toBe("\n");
 });
+
+test.for([
+  ["the order", "- a\n- b\n- c\n- d\n", "- b\n- c\n- d\n- a\n", "- b\n- a\n- c\n- d\n"],
+  ["a bullet's sign", "- a\n- b\n", "* a\n- b\n", "+ a\n- b\n"],
+  ["blank lines", "- a\n- b\n", "- a\n\n- b\n", "- a\n\n\n\n- b\n"],
+  ["the indentation", "- a\n  - b\n", "- a\n    - b\n", "- a\n\t- b\n"],
+] as const)("%s that somebody changed since stays, and the undo says so", async ([, first, second, third]) => {
+  const me = await newWorkspace(sql);
+  const page = await act.page(me, crypto.randomUUID(), first);
+  await act.edit(me, { page: page.id, okf: second });
+  const command = await lastCommand(page.id);
+  await act.edit(me, { page: page.id, okf: third });
+  const stands = await act.text(me, page.id, true);
+  expect(await undo(me, command)).toMatchObject({ kind: "conflict" });
+  expect(await act.text(me, page.id, true)).toBe(stands);
+});
+
+test("a form that somebody changed since stays, and the words beside it are taken back", async () => {
+  const me = await newWorkspace(sql);
+  const page = await act.page(me, "P", "- a\n- b\n");
+  await act.edit(me, { page: page.id, okf: "* a\n- other\n" });
+  const command = await lastCommand(page.id);
+  await act.edit(me, { page: page.id, okf: "+ a\n- other\n" });
+  expect(await undo(me, command)).toMatchObject({ kind: "undone" });
+  expect(await act.text(me, page.id, false)).toMatch(/\n\+ a\n- b\n$/);
+});

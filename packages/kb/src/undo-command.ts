@@ -172,8 +172,9 @@ async function undoChange(
     fallbackTitle: before.page?.title ?? page.title,
     undoes: command.id,
   });
-  if (committed === undefined) return { kind: "already", page };
-  return { kind: "undone", page: committed.page, commandId: committed.commandId };
+  if (committed !== undefined) return { kind: "undone", page: committed.page, commandId: committed.commandId };
+  const isAsItWas = [...old].every(([id, { shape }]) => areShapesEqual(shape, nodes.get(id)?.shape ?? shape));
+  return isAsItWas ? { kind: "already", page } : changedSince(page, "the form of what it touched was changed since");
 }
 
 /** Whether a node that would come back is another page's by now. */
@@ -186,26 +187,36 @@ async function areElsewhere({ tx }: Writer, page: LoadedPage, nodes: readonly Tr
   return other !== undefined;
 }
 
-/** Whether what the command changed of the node is as it left it; what it did not change may be another. */
-function isAsLeft(now: KeyedNode, left: KeyedNode, before: KeyedNode | undefined): boolean {
-  const didText = before === undefined || before.text !== left.text || before.kind !== left.kind;
-  const didPlace = before === undefined || before.parentId !== left.parentId;
-  const isText = now.text === left.text && now.kind === left.kind;
-  return (isText || !didText) && (now.parentId === left.parentId || !didPlace);
+/** What a command changed of a node that was there before and after it. */
+function changesOf(before: KeyedNode, left: KeyedNode) {
+  return {
+    didText: before.text !== left.text || before.kind !== left.kind,
+    didPlace: before.parentId !== left.parentId || before.orderKey !== left.orderKey,
+    didShape: !areShapesEqual(before.shape, left.shape),
+  };
 }
 
-/** The node as it was, in what the command changed of it. */
+/** Whether the text and the place, as far as the command changed them, are as it left them; the rest may be another. */
+function isAsLeft(now: KeyedNode, left: KeyedNode, before: KeyedNode | undefined): boolean {
+  const isText = now.text === left.text && now.kind === left.kind;
+  if (before === undefined) return isText && now.parentId === left.parentId;
+  const { didText, didPlace } = changesOf(before, left);
+  const isPlace = now.parentId === left.parentId && now.orderKey === left.orderKey;
+  return (isText || !didText) && (isPlace || !didPlace);
+}
+
+/** The node as it was, in what the command changed of it; a form that somebody gave it since stays. */
 function restore(before: KeyedNode, left: KeyedNode | undefined, now: KeyedNode | undefined): KeyedNode {
   if (left === undefined || now === undefined) return before;
-  const isText = before.text !== left.text || before.kind !== left.kind;
-  const isPlace = before.parentId !== left.parentId || before.orderKey !== left.orderKey;
+  const { didText, didPlace, didShape } = changesOf(before, left);
+  const isShape = before.kind !== left.kind || (didShape && areShapesEqual(now.shape, left.shape));
   return {
     id: now.id,
-    kind: isText ? before.kind : now.kind,
-    text: isText ? before.text : now.text,
-    shape: isText || !areShapesEqual(before.shape, left.shape) ? before.shape : now.shape,
-    parentId: isPlace ? before.parentId : now.parentId,
-    orderKey: isPlace ? before.orderKey : now.orderKey,
+    kind: didText ? before.kind : now.kind,
+    text: didText ? before.text : now.text,
+    shape: isShape ? before.shape : now.shape,
+    parentId: didPlace ? before.parentId : now.parentId,
+    orderKey: didPlace ? before.orderKey : now.orderKey,
   };
 }
 

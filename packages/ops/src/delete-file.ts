@@ -2,7 +2,10 @@ import type { Tx } from "@countersign/db/connect.ts";
 import { lockFileSpace } from "./file-space.ts";
 import { readFile, type StoredFile } from "./files.ts";
 
-/** What refers to a file: a page whose text names it, the capture it is the picture of, a call that is still to run. */
+/**
+ * What refers to a file: a page whose text or frontmatter names it, the capture it is the picture of, a call that is still
+ * to run, as the model asked for it or as people changed it.
+ */
 export type FileReference =
   | { readonly kind: "page"; readonly pageId: string }
   | { readonly kind: "capture"; readonly captureId: string; readonly title: string }
@@ -57,18 +60,25 @@ async function listReferences(
 ): Promise<FileReference[]> {
   const patterns = names.map((name) => `%${name}%`);
   const pages = await tx<{ kind: "page"; pageId: string }[]>`
-    select distinct 'page' as kind, n.page_id as "pageId"
-      from nodes n join pages p on p.id = n.page_id
-     where n.workspace_id = ${workspaceId} and n.text ilike any (${patterns}::text[]) and p.removed_at is null
+    select 'page' as kind, p.id as "pageId"
+      from pages p
+     where p.workspace_id = ${workspaceId} and p.removed_at is null
+       and (p.frontmatter ilike any (${patterns}::text[])
+            or p.id in (select n.page_id from nodes n
+                         where n.workspace_id = ${workspaceId} and n.text ilike any (${patterns}::text[])))
      limit ${mostNamed}`;
   const captures = await tx<{ kind: "capture"; captureId: string; title: string }[]>`
     select 'capture' as kind, id as "captureId", title
       from captures where workspace_id = ${workspaceId} and screenshot_file_id = ${fileId} order by id limit ${mostNamed}`;
   const calls = await tx<{ kind: "call"; runId: string; callId: string; tool: string }[]>`
     select 'call' as kind, c.run_id as "runId", c.id as "callId", c.tool
-      from runs r join tool_calls c on c.run_id = r.id
+      from runs r
+      join tool_calls c     on c.run_id = r.id
+      left join approvals a on a.id = c.approval_id
      where r.workspace_id = ${workspaceId} and r.status in ('queued', 'running', 'paused')
-       and c.status in ('requested', 'waiting', 'executing', 'unknown') and c.args like any (${patterns}::text[])
+       and c.status in ('requested', 'waiting', 'executing', 'unknown')
+       and (concat_ws(' ', c.args, c.run_args, a.edited_args) like any (${patterns}::text[])
+            or exists (select from votes v where v.approval_id = a.id and v.choice like any (${patterns}::text[])))
      order by c.id limit ${mostNamed}`;
   return [...pages, ...captures, ...calls];
 }

@@ -7,6 +7,7 @@ import { aCall, givenGatedRun, givenRun } from "@countersign/engine/testing/fixt
 import { setAccessRule } from "@countersign/kb/access-rules.ts";
 import { appendBullet } from "@countersign/kb/append-bullet.ts";
 import { createPage } from "@countersign/kb/create-page.ts";
+import { removePage } from "@countersign/kb/remove-node.ts";
 import { putCapture } from "@countersign/ops/captures.ts";
 import { deleteFile } from "@countersign/ops/delete-file.ts";
 import { putFile } from "@countersign/ops/files.ts";
@@ -178,6 +179,33 @@ test("what names only the content keeps no file whose content stays, and a call 
   expect(await remove(world.tokens.operator, mailed.id)).toMatchObject({ status: 409 });
   await send(server, world.tokens.admin, "POST", `/v1/runs/${runId}/cancel`, { body: {} });
   expect(await remove(world.tokens.operator, mailed.id)).toMatchObject({ status: 200 });
+});
+
+test("a file that only frontmatter names, or arguments as a person changed or voted for them, is kept", async () => {
+  const world = await givenPeople(sql);
+  const { workspaceId, operator: userId } = world;
+  const file = await putNew(world.tokens.operator);
+  const isKept = async () => (await remove(world.tokens.operator, file.id)).status === 409;
+  const made = await transaction(sql, (tx) =>
+    createPage({ tx, workspaceId, userId }, { title: "Cover", okf: `---\nimage: ${file.id}\n---\n- x\n` }),
+  );
+  if (made.kind !== "created") throw new Error(made.kind);
+  expect(await isKept()).toBe(true);
+  await transaction(sql, (tx) => removePage({ tx, workspaceId, userId }, made.page.id));
+
+  const args = JSON.stringify({ attachments: [{ handle: `sha256:${file.hash}` }] });
+  const { approvalId, callId } = await givenGatedRun(sql, world);
+  await sql`insert into votes (approval_id, user_id, say_of, answer, choice)
+            values (${approvalId}, ${userId}, ${userId}, 'approve', ${args})`;
+  expect(await isKept()).toBe(true);
+  await sql`delete from votes`;
+  await sql`update approvals set edited_args = ${args}, edited_args_hash = 'h' where id = ${approvalId}`;
+  expect(await isKept()).toBe(true);
+  await sql`update approvals set edited_args = null, edited_args_hash = null where id = ${approvalId}`;
+  await sql`update tool_calls set run_args = ${args}, run_args_hash = 'h' where id = ${callId}`;
+  expect(await isKept()).toBe(true);
+  await sql`update tool_calls set run_args = null, run_args_hash = null where id = ${callId}`;
+  expect(await isKept()).toBe(false);
 });
 
 test("of a deletion and the same content coming again, both happen one after the other, and the content is whole", async () => {
