@@ -85,7 +85,7 @@ export const words = {
     title: "Keys",
     lead: "On a card that has the focus itself, not something in it:",
     list: [
-      ["1 – 4", "the card's buttons, first to last"],
+      ["1 – 9", "the button that shows the digit; of an approval 1 is yes, once, and 4 is no, on every page"],
       ["Escape", "deny, or dismiss"],
     ],
     anywhere: "Anywhere but in a text:",

@@ -20,7 +20,7 @@ test("UI01, UI04: keys decide only with the focus on the card itself, alone and 
   await words.pressSequentially("1 4 y \n");
   expect(await words.inputValue()).toBe("1 4 y \n");
   await standing(page, taskId);
-  for (const key of ["Control+1", "Alt+1", "Meta+1", "Shift+1", "Control+2", "Alt+2"]) {
+  for (const key of ["Control+1", "Alt+1", "Meta+1", "Shift+1", "Control+4", "Alt+4"]) {
     await card.focus();
     await page.keyboard.press(key);
   }
@@ -34,13 +34,35 @@ test("UI01, UI04: keys decide only with the focus on the card itself, alone and 
   for (const place of [card.getByRole("link").first(), page.locator("body")]) {
     await place.focus();
     await page.keyboard.press("1");
-    await page.keyboard.press("2");
+    await page.keyboard.press("4");
   }
   expect(await decisionOf(sql, approvalId)).toMatchObject({ status: "pending" });
   await card.focus();
   await page.keyboard.press("1");
   await card.getByText(/Approved by/).waitFor();
   expect(await decisionOf(sql, approvalId)).toMatchObject({ status: "approved", feedback: "1 4 y \n" });
+  await page.context().close();
+});
+
+test("a key means the same wherever the card is: what allows for the run on its page does nothing in the queue, and the key of a denial is one", async () => {
+  const page = await stage.signIn("approver");
+  const { taskId, approvalId } = await givenCard(sql, world);
+  await page.goto(stage.url);
+  const card = await standing(page, taskId);
+  await card.focus();
+  await page.keyboard.press("2");
+  await page.keyboard.press("3");
+  expect(await decisionOf(sql, approvalId)).toMatchObject({ status: "pending" });
+  const digits = async () => await card.locator(".buttons kbd").allInnerTexts();
+  expect(await digits()).toEqual(["1", "4"]);
+  await page.goto(`${stage.url}/tasks/${taskId}`);
+  await standing(page, taskId);
+  expect(await digits()).toEqual(["1", "2", "3", "4"]);
+  await page.goto(stage.url);
+  await standing(page, taskId);
+  await card.focus();
+  await page.keyboard.press("4");
+  await card.getByText("Denied by Abe Approver").waitFor();
   await page.context().close();
 });
 
@@ -301,7 +323,7 @@ test("a card offers to remember an answer only where one can be remembered, and 
   expect(buttons.map((text) => text.replace(/\s*\d$/, ""))).toEqual(["Allow once", "Deny"]);
   await expectAccessible(page);
   await card.focus();
-  await page.keyboard.press("2");
+  await page.keyboard.press("4");
   await soon(async () => (await decisionOf(sql, approvalId))?.["status"]).toBe("denied");
   await page.context().close();
 });

@@ -21,9 +21,9 @@ import "./card.css";
 /** Where a card is shown: in the queue it is confirmed or dismissed, on the run it is allowed in one of several ways. */
 export type Place = "queue" | "run";
 
-/** What a card's keys do, first to last; Escape does the one that says no. */
+/** What a card's keys do; Escape does the one that says no. */
 export interface CardActions {
-  readonly inOrder: readonly (() => void)[];
+  readonly onDigit: Readonly<Record<number, () => void>>;
   readonly refuse: (() => void) | undefined;
 }
 
@@ -47,7 +47,7 @@ export function Card(props: Props) {
 function CardOf({ task, place, isNew = false, isUnsure = false }: Props) {
   const element = useRef<HTMLElement>(null);
   const isArmed = useArmed(element);
-  const actions = useRef<CardActions>({ inOrder: [], refuse: undefined });
+  const actions = useRef<CardActions>({ onDigit: {}, refuse: undefined });
   const setActions = useCallback((next: CardActions) => {
     actions.current = next;
   }, []);
@@ -64,8 +64,8 @@ function CardOf({ task, place, isNew = false, isUnsure = false }: Props) {
 
   const onKeyDown = (event: KeyboardEvent<HTMLElement>): void => {
     if (!areKeysOn() || !isForCard(event.nativeEvent, event.currentTarget)) return;
-    const { inOrder, refuse } = actions.current;
-    const act = event.key === "Escape" ? refuse : inOrder[digitOf(event.key) - 1];
+    const { onDigit, refuse } = actions.current;
+    const act = event.key === "Escape" ? refuse : onDigit[digitOf(event.key)];
     if (act === undefined) return;
     event.preventDefault();
     arm(act)();

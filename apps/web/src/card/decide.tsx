@@ -68,6 +68,7 @@ export function Decide({ approval, body, place, isWithinReach, arm, onActions }:
   const choices: readonly Choice[] = isOutcome
     ? (["done", "retry", "give_up"] as const).map((answer, n) => ({
         name: words.card.outcome[answer],
+        digit: n + 1,
         act: outcomes[n] ?? deny,
         kind: n === 0 ? "primary" : "plain",
         isYes: isYes(answer),
@@ -76,27 +77,29 @@ export function Decide({ approval, body, place, isWithinReach, arm, onActions }:
       ? [
           {
             name: edited === undefined ? words.card.confirm : words.card.approveEdited,
+            digit: 1,
             act: allow,
             kind: "primary",
             isYes: true,
           },
-          { name: words.card.dismiss, act: deny, kind: "danger", isYes: false },
+          { name: words.card.dismiss, digit: 4, act: deny, kind: "danger", isYes: false },
         ]
       : [
-          { name: words.card.allowOnce, act: allow, kind: "primary", isYes: true },
+          { name: words.card.allowOnce, digit: 1, act: allow, kind: "primary", isYes: true },
           ...(approval.asksEachTime === null
             ? ([
                 ...(allowRun === undefined
                   ? []
-                  : ([{ name: words.card.allowRun, act: allowRun, kind: "plain", isYes: true }] as const)),
-                { name: words.card.always, act: openAlways, kind: "plain", isYes: true },
+                  : ([{ name: words.card.allowRun, digit: 2, act: allowRun, kind: "plain", isYes: true }] as const)),
+                { name: words.card.always, digit: 3, act: openAlways, kind: "plain", isYes: true },
               ] as const)
             : []),
-          { name: words.card.deny, act: deny, kind: "danger", isYes: false },
+          { name: words.card.deny, digit: 4, act: deny, kind: "danger", isYes: false },
         ];
 
   useEffect(() => {
-    onActions({ inOrder: choices.map((choice) => choice.act), refuse: isOutcome ? undefined : deny });
+    const onDigit = Object.fromEntries(choices.map(({ digit, act }) => [digit, act]));
+    onActions({ onDigit, refuse: isOutcome ? undefined : deny });
   });
 
   if (me.data !== undefined && !me.data.mayDecide) return <p className="fine">{words.card.mayNot}</p>;
@@ -133,7 +136,7 @@ export function Decide({ approval, body, place, isWithinReach, arm, onActions }:
         <Remembered tool={approval.tool} remembered={remembered} units={body.units} />
       )}
       <div className="buttons">
-        {choices.map(({ name, act, kind, isYes: agrees }, n) => (
+        {choices.map(({ name, digit, act, kind, isYes: agrees }, n) => (
           <button
             key={name}
             type="button"
@@ -141,7 +144,7 @@ export function Decide({ approval, body, place, isWithinReach, arm, onActions }:
             disabled={isBusy || isHeld || (agrees && !mayApprove)}
             onClick={arm(act)}
           >
-            {decision.isPending && n === 0 ? words.card.sending : name} <kbd aria-hidden="true">{n + 1}</kbd>
+            {decision.isPending && n === 0 ? words.card.sending : name} <kbd aria-hidden="true">{digit}</kbd>
           </button>
         ))}
       </div>
@@ -162,6 +165,8 @@ export function Decide({ approval, body, place, isWithinReach, arm, onActions }:
 
 interface Choice {
   readonly name: string;
+  /** The key that does it; one that denies in one place allows nothing in another. */
+  readonly digit: number;
   readonly act: () => void;
   readonly kind: "primary" | "plain" | "danger";
   readonly isYes: boolean;

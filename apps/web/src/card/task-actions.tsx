@@ -38,7 +38,7 @@ export function TaskActions({ task, arm, onActions }: Props) {
   useEffect(() => {
     const inOrder =
       task.question === null ? [say({ kind: "done" })] : options.map((answer) => say({ kind: "answer", answer }));
-    onActions({ inOrder, refuse: say({ kind: "dismiss" }) });
+    onActions({ onDigit: Object.fromEntries(inOrder.map((act, n) => [n + 1, act])), refuse: say({ kind: "dismiss" }) });
   });
 
   if (isViewer) return <p className="fine">{words.card.mayNotAnswer}</p>;

@@ -48,7 +48,7 @@ export const cardWords = {
     decidedFor: "On the say of",
     scope: "It holds",
     chosen: "Chosen",
-    timeout: "Stopped after",
+    timeout: "Time limit",
     origin: "Server",
     source: "Asked by",
     version: "Version",
