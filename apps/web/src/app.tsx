@@ -8,7 +8,7 @@ import { Tasks } from "./pages/tasks.tsx";
 import { Boundary } from "./parts/boundary.tsx";
 import { takeGoal } from "./parts/goal.ts";
 import { later } from "./parts/later.tsx";
-import { words } from "./words.ts";
+import { NoSuchPage } from "./parts/no-such-page.tsx";
 
 const TaskPage = later(async () => (await import("./pages/task.tsx")).TaskPage);
 const Runs = later(async () => (await import("./pages/runs.tsx")).Runs);
@@ -67,9 +67,7 @@ export function App() {
                 <Route path="/runs/:id">{({ id }) => <RunPage key={id} id={id} />}</Route>
                 <Route path="/kb/*?" component={Knowledge} />
                 <Route path="/admin/*?" component={Admin} />
-                <Route>
-                  <h1>{words.noSuchPage}</h1>
-                </Route>
+                <Route component={NoSuchPage} />
               </Switch>
             </Frame>
           </Route>

@@ -52,8 +52,10 @@ export function Frame({ children }: { readonly children: ReactNode }) {
   const signOut = useSignOut();
 
   useEffect(() => {
-    document.title = shownCount === "" ? words.product : `(${shownCount}) ${words.product}`;
-  }, [shownCount]);
+    const section = sections.find((one) => path.startsWith(one.path))?.name;
+    const name = section === undefined ? words.product : `${section} · ${words.product}`;
+    document.title = shownCount === "" ? name : `(${shownCount}) ${name}`;
+  }, [shownCount, path]);
 
   useEffect(() => listenToSessions(() => void client.invalidateQueries()), [client]);
 

@@ -12,6 +12,7 @@ export const words = {
   skip: "Skip to the page",
   signOut: "Sign out",
   noSuchPage: "There is no such page.",
+  toQueue: "To the task queue",
   broken: {
     title: "This page failed",
     hint: "Something in it went wrong; what was typed into it is gone. What you sent before is as the server has it. Try again; where it fails again, reload it, and report what stands here.",

@@ -150,7 +150,7 @@ test("a decision made elsewhere reaches the card at once, and nothing moves when
   for (let n = 0; n < 5; n += 1) more.push(await givenCard(sql, world));
   await cardOf(page, more.at(-1)?.taskId ?? "").waitFor();
   expect(await card.boundingBox()).toEqual(before);
-  const title = /^\(\d+\) Countersign$/;
+  const title = /^\(\d+\) Tasks · Countersign$/;
   await soon(() => page.title()).toMatch(title);
   expect((await page.title()).match(/\d+/)?.[0]).toBe(String(await page.locator(".card.waits").count()));
 

@@ -178,7 +178,7 @@ test("UI10: a run that waits for a person reads so in the list, on its page and 
   const page = await stage.signIn("viewer");
   await page.goto(`${stage.url}/runs/${runId}`);
   await page.getByText("paused, waiting for you").waitFor();
-  await soon(() => page.title()).toMatch(/^\(\d+\) Countersign$/);
+  await soon(() => page.title()).toMatch(/^\(\d+\) Runs · Countersign$/);
   await page.goto(`${stage.url}/runs?status=paused`);
   await page.getByText("paused, waiting for you").first().waitFor();
   expect(await page.getByText("completed", { exact: true }).count()).toBe(0);

@@ -58,6 +58,15 @@ export function Tokens({ users }: { readonly users: readonly Person[] }) {
                     </td>
                     <td className="fine">{token.mayDecide && names.mayDecide}</td>
                     <td className="fine">
+                      {token.expiresAt === null ? (
+                        names.noExpiry
+                      ) : (
+                        <>
+                          {names.expires} <Time at={token.expiresAt} />
+                        </>
+                      )}
+                    </td>
+                    <td className="fine">
                       {token.lastUsedAt === null ? (
                         names.never
                       ) : (

@@ -1,7 +1,7 @@
 import { Route, Switch } from "wouter";
 import { Browse } from "../kb/browse.tsx";
 import { PageView } from "../kb/page-view.tsx";
-import { words } from "../words.ts";
+import { NoSuchPage } from "../parts/no-such-page.tsx";
 import "../kb/kb.css";
 
 /** The knowledge base: its directories, its pages, and what became of each. */
@@ -11,9 +11,7 @@ export function Knowledge() {
       <Route path="/kb" component={Browse} />
       <Route path="/kb/pages/:id">{({ id }) => <PageView key={id} id={id} />}</Route>
       <Route path="/kb/pages/:id/:view">{({ id, view }) => <PageView key={id} id={id} view={view} />}</Route>
-      <Route>
-        <h1>{words.noSuchPage}</h1>
-      </Route>
+      <Route component={NoSuchPage} />
     </Switch>
   );
 }

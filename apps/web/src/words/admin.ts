@@ -95,6 +95,8 @@ export const adminWords = {
     never: "never used",
     used: "used",
     session: "session",
+    expires: "expires",
+    noExpiry: "never expires",
   },
   webhooks: {
     lead: "Addresses that are told what happens, signed. Failed deliveries are tried again for half a day.",

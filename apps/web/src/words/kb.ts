@@ -1,3 +1,16 @@
+/** What a command did to its page. */
+const whatWas: Readonly<Record<string, string>> = {
+  "page.created": "made",
+  "page.imported": "imported",
+  "page.edited": "edited",
+  "page.moved": "renamed or moved",
+  "page.removed": "removed",
+  "bullet.appended": "a bullet added",
+  "node.edited": "a part edited",
+  "node.removed": "a part removed",
+  "command.undone": "an earlier change taken back",
+};
+
 /** The words of the knowledge base. */
 export const kbWords = {
   title: "Knowledge",
@@ -64,7 +77,7 @@ export const kbWords = {
   },
   merged: "Others had changed it meanwhile; it holds both changes.",
   history: "History",
-  historyOf: (kind: string, by: string) => `${kind} by ${by}`,
+  historyOf: (kind: string, by: string) => `${whatWas[kind] ?? kind} by ${by}`,
   inRun: "in a run's step",
   look: "What it changed",
   undo: "Undo",

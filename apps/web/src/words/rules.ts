@@ -1,6 +1,6 @@
 /** The words of rules, dials and what they come to. */
 export const ruleWords = {
-  lead: "What runs without asking, what asks, and what is off. The most specific rule wins; a denial always does.",
+  lead: "What runs without asking, what asks, and what is off. Within one place the most specific rule wins, and of several places the innermost; a denial always does.",
   scope: "Where",
   workspace: "The whole workspace",
   dial: "What runs unasked",
@@ -21,9 +21,9 @@ export const ruleWords = {
   policy: "Approvals",
   policies: {
     "": "inherited",
-    none: "no calls by themselves",
-    outbound: "what reaches outside",
-    all: "everything",
+    none: "no call asks on its own account",
+    outbound: "what reaches outside asks",
+    all: "everything asks",
   },
   tools: "Tools",
   inherit: "Inherit",
@@ -31,7 +31,7 @@ export const ruleWords = {
   holds: "What holds",
   set: "Set it here",
   killed: "denied by a kill switch",
-  byDial: "no rule; dial and approval policy decide",
+  byDial: "no rule: what runs unasked is said above",
   modeFrom: (mode: string, layer: string) => `${mode}, from the ${layer}`,
   ownRule: "a rule here says more than a mode; change it among the stored rules",
   groups: { families: "all of the family", servers: "all of the server" },
