@@ -1,3 +1,4 @@
+import { processorTimeOf } from "@countersign/db/testing/processor-time.ts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { redactShapes } from "./redact-shapes.ts";
@@ -206,8 +207,9 @@ test("AZ68: a hostile text of half a megabyte takes no longer than its length", 
   ];
   for (const part of hostile) {
     const text = part.repeat(Math.ceil(500_000 / part.length));
-    const start = performance.now();
-    redactShapes(text);
-    expect(performance.now() - start, part).toBeLessThan(3_000);
+    expect(
+      processorTimeOf(() => redactShapes(text)),
+      part,
+    ).toBeLessThan(3_000);
   }
 });

@@ -1,3 +1,4 @@
+import { processorTimeOf } from "@countersign/db/testing/processor-time.ts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createFinder } from "./find-needles.ts";
@@ -320,7 +321,5 @@ test("a megabyte is scrubbed of many values in a moment", () => {
   const line =
     '2026-11-30T06:29:24Z GET /api/items?page=12 200 in 31 ms, token-ring, {"id": 1234567, "name": "Ann Example"}\n';
   const text = line.repeat(10_000);
-  const start = performance.now();
-  expect(scrubber.scrub(text)).toBe(text);
-  expect(performance.now() - start).toBeLessThan(2_000);
+  expect(processorTimeOf(() => expect(scrubber.scrub(text)).toBe(text))).toBeLessThan(2_000);
 });

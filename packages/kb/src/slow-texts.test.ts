@@ -1,3 +1,4 @@
+import { processorTimeOf } from "@countersign/db/testing/processor-time.ts";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { findCommonSubsequence } from "./common-subsequence.ts";
@@ -10,14 +11,6 @@ import { parseOkf } from "./parse-okf.ts";
 import { readCertainWords, readQuery, wordVectorOf } from "./words.ts";
 import { writeOutline } from "./write-outline.ts";
 import { withTitle } from "./title-in-frontmatter.ts";
-
-/** Processor time of this thread, so that what else the machine does counts for nothing. In ms. */
-function spent(act: () => unknown): number {
-  const before = process.threadCpuUsage();
-  act();
-  const { user, system } = process.threadCpuUsage(before);
-  return (user + system) / 1_000;
-}
 
 function treeOf(source: string): TreeNode[] {
   return parseOkf(source).nodes.map(({ parent, kind, text, shape }, n) => ({
@@ -72,7 +65,7 @@ test.each([
   ],
   ["ligatures", `- ${"\ufdfa".repeat(30_000)}\n`],
 ])("%s take no time", (_what, source) => {
-  expect(spent(() => readAll(source))).toBeLessThan(3_000);
+  expect(processorTimeOf(() => readAll(source))).toBeLessThan(3_000);
 });
 
 test("no text of a few pieces, however often they come, takes long", () => {
@@ -125,7 +118,7 @@ test("no text of a few pieces, however often they come, takes long", () => {
   fc.assert(
     fc.property(text, (source) => {
       expect(
-        spent(() => readAll(source)),
+        processorTimeOf(() => readAll(source)),
         JSON.stringify(source.slice(0, 60)),
       ).toBeLessThan(3_000);
     }),
@@ -135,7 +128,7 @@ test("no text of a few pieces, however often they come, takes long", () => {
 
 test("lists of equal items are paired in no time, and a merge of many insertions too", () => {
   const many = Array.from({ length: 100_000 }, () => 7);
-  expect(spent(() => findCommonSubsequence([1, ...many, 2], [3, ...many, 4]))).toBeLessThan(3_000);
+  expect(processorTimeOf(() => findCommonSubsequence([1, ...many, 2], [3, ...many, 4]))).toBeLessThan(3_000);
   const base = treeOf("- a\n- z\n");
   const theirs = base.toSpliced(
     1,
@@ -143,7 +136,7 @@ test("lists of equal items are paired in no time, and a merge of many insertions
     ...treeOf("- b\n".repeat(30_000)).map((node, n) => ({ ...node, id: `new ${n}`, text: `b ${n}` })),
   );
   const ours = [...base, ...treeOf("- c\n").map((node) => ({ ...node, id: "other" }))];
-  expect(spent(() => mergeTrees(base, ours, theirs, ""))).toBeLessThan(5_000);
+  expect(processorTimeOf(() => mergeTrees(base, ours, theirs, ""))).toBeLessThan(5_000);
 });
 
 test("a path in a link is what a look at each bracket anew would find", () => {

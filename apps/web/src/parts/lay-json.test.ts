@@ -1,3 +1,4 @@
+import { processorTimeOf } from "@countersign/db/testing/processor-time.ts";
 import { expect, test } from "vitest";
 import { layJson } from "./lay-json.ts";
 
@@ -22,9 +23,7 @@ test("every token stays as it was written, and brackets in strings open nothing"
 
 test("a hundred thousand tokens are laid out in time", () => {
   const text = JSON.stringify(Array.from({ length: 100_000 }, (_, n) => n));
-  const began = performance.now();
-  expect(layJson(text).split("\n")).toHaveLength(100_002);
-  expect(performance.now() - began).toBeLessThan(1_000);
+  expect(processorTimeOf(() => expect(layJson(text).split("\n")).toHaveLength(100_002))).toBeLessThan(1_000);
 });
 
 test("what is no JSON comes back as it is, and so does a lone value", () => {

@@ -1,3 +1,4 @@
+import { processorTimeOf } from "@countersign/db/testing/processor-time.ts";
 import { expect, test } from "vitest";
 import { isSafe, readMarkdown } from "./read-markdown.ts";
 
@@ -53,8 +54,7 @@ test("what is read is what is written, no letter less", () => {
 });
 
 test("hostile lengths are read in time", () => {
-  const began = performance.now();
-  for (const piece of [
+  const texts = [
     "*",
     "`",
     "[",
@@ -70,11 +70,14 @@ test("hostile lengths are read in time", () => {
     "[p",
     "[[a",
     "[[a|",
-  ]) {
-    for (const end of ["", "]", "]]", "](x"]) readMarkdown(piece.repeat(400_000 / piece.length) + end);
+  ].flatMap((piece) => ["", "]", "]]", "](x"].map((end) => piece.repeat(400_000 / piece.length) + end));
+  for (const line of ["# ", "* ", "1. "]) texts.push(`${line}${" ".repeat(200_000)}\rx${" #".repeat(50_000)}`);
+  for (const text of texts) {
+    expect(
+      processorTimeOf(() => readMarkdown(text)),
+      text.slice(0, 10),
+    ).toBeLessThan(2_000);
   }
-  for (const line of ["# ", "* ", "1. "]) readMarkdown(`${line}${" ".repeat(200_000)}\rx${" #".repeat(50_000)}`);
-  expect(performance.now() - began).toBeLessThan(20_000);
 });
 
 test.each([

@@ -1,15 +1,8 @@
+import { processorTimeOf } from "@countersign/db/testing/processor-time.ts";
 import { findLinks } from "@countersign/kb/find-links.ts";
 import { parseOkf } from "@countersign/kb/parse-okf.ts";
 import { expect, test } from "vitest";
 import { writeCaptureBody } from "./capture-page.ts";
-
-/** Processor time of this thread, in ms. */
-function spent(act: () => unknown): number {
-  const before = process.threadCpuUsage();
-  act();
-  const { user, system } = process.threadCpuUsage(before);
-  return (user + system) / 1_000;
-}
 
 test.each([
   ["links within links", `${"[[x ".repeat(20_000)}${"]]".repeat(20_000)}`],
@@ -21,6 +14,6 @@ test.each([
   ["claims of backticks", `---\n${"`a".repeat(200_000)}\n---\n`],
 ])("%s are taken out of a capture in no time, and none is left", (_what, text) => {
   let body = "";
-  expect(spent(() => (body = writeCaptureBody("https://e.org/a", text)))).toBeLessThan(3_000);
+  expect(processorTimeOf(() => (body = writeCaptureBody("https://e.org/a", text)))).toBeLessThan(3_000);
   expect(parseOkf(body).nodes.flatMap(findLinks)).toEqual([]);
 });
