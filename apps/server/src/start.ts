@@ -4,6 +4,7 @@ import { definitionSpec, grantsOf } from "@countersign/engine/definition.ts";
 import { stringifyExact } from "@countersign/engine/exact-text.ts";
 import { coversOf } from "@countersign/engine/rule-changes.ts";
 import { presetOf } from "@countersign/gate/presets.ts";
+import { instant } from "@countersign/gate/storable.ts";
 import { z } from "@hono/zod-openapi";
 import { v7 as newId } from "uuid";
 import { type Actor, isThemselves, requireRole, wayOf } from "./auth.ts";
@@ -14,7 +15,7 @@ import { authorOf, requirePolicyRight } from "./policy-scope.ts";
 import { noteAnchor, readAnchor } from "./run-anchor.ts";
 import { invalidField, Problem } from "./problem.ts";
 import { readDefinition } from "./queries/definitions.ts";
-import { instant, storableLine, titleFrom, uuid } from "./shapes/common.ts";
+import { storableLine, titleFrom, uuid } from "./shapes/common.ts";
 import { approvalPolicy, dialLevel, presetName } from "./shapes/rules.ts";
 
 export const newRunSchema = z

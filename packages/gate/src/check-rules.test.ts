@@ -224,10 +224,24 @@ describe("AZ11", () => {
   test.each([
     ["a\u200bb", /cannot see/],
     ["gіt", /take for another/],
-    ["a\0b", /control character/],
+    ["a\u0007b", /control character/],
   ])("an entry that people cannot read (%j) is refused", (unit, problem) => {
     expect(problemsOf([{ target: demo, mode: "deny", entries: [{ kind: "unit", unit }] }]).join()).toMatch(problem);
   });
+});
+
+test.each([
+  { kind: "unit", unit: "a\0" },
+  { kind: "command", command: "a\0" },
+  { kind: "pattern", pattern: "a\ud800*" },
+  { kind: "argument", name: "a\0", value: "b" },
+  { kind: "argument", name: "a", value: "b\0" },
+  { kind: "argument", name: "a\ud800", value: "b" },
+  { kind: "argument", name: "a", value: "\udc00b" },
+])("an entry that cannot be stored (%j) is refused", (entry) => {
+  expect(problemsOf([{ target: demo, mode: "deny", entries: [entry] }]).join()).toMatch(
+    /entries\[0\]\.\w+: holds (?:a NUL character|half of a surrogate pair)/,
+  );
 });
 
 test("what was checked is what the gate reads", () => {

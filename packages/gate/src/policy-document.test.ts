@@ -56,6 +56,23 @@ describe("readPolicyDocument", () => {
     ]);
   });
 
+  test.each([
+    "0000-01-01T00:00:00Z",
+    "0001-01-01T00:00:00+14:00",
+    "1969-12-31T23:59:59Z",
+    "3000-01-01T00:00:00Z",
+    "9999-12-31T23:59:59-14:00",
+  ])("a rule or dial that ends at %s, where not every part of the system can follow, is refused at its line", (at) => {
+    const text = `{ "rules": [{ "target": { "kind": "everything" }, "mode": "ask",
+      "expiresAt": "${at}" }],
+      "dial": { "level": "low",
+      "expiresAt": "${at}" } }`;
+    expect(linesOf(text)).toEqual([
+      "2 rules[0].expiresAt: expected a year from 1970 to 2999",
+      "4 dial.expiresAt: expected a year from 1970 to 2999",
+    ]);
+  });
+
   test("an unknown key is named where it stands", () => {
     expect(linesOf('{\n  "rules": [],\n  "rulez": []\n}')).toEqual([expect.stringMatching(/^3 rulez: /)]);
   });

@@ -1,12 +1,13 @@
 import * as z from "zod";
 import type { RuleEntry } from "./rule.ts";
+import { instant, storableText } from "./storable.ts";
 
 /** The most rules of one document, and the most entries of one rule. */
 const mostRules = 500;
 const mostEntries = 500;
 
-const name = z.string().min(1).max(200);
-const text = z.string().min(1).max(8_192);
+const name = storableText(200);
+const text = storableText(8_192);
 
 const target = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("tool"), name }),
@@ -27,7 +28,7 @@ const rule = z.strictObject({
   mode: z.enum(["off", "deny", "ask", "allowlist", "allow"]),
   entries: z.array(entry).min(1).max(mostEntries).optional(),
   locked: z.boolean().optional(),
-  expiresAt: z.iso.datetime({ offset: true }).optional(),
+  expiresAt: instant.optional(),
 });
 
 /** A list of rules as people write them. Unknown keys are refused. */
@@ -39,7 +40,7 @@ export const layerDocument = z.strictObject({
   dial: z
     .strictObject({
       level: z.enum(["none", "read-only", "low", "high", "read", "write"]),
-      expiresAt: z.iso.datetime({ offset: true }).optional(),
+      expiresAt: instant.optional(),
       locked: z.boolean().optional(),
     })
     .optional(),

@@ -1,4 +1,5 @@
 import { exportAudit } from "@countersign/broker/export-audit.ts";
+import { instant } from "@countersign/gate/storable.ts";
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import { requireRole } from "../auth.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
@@ -7,7 +8,7 @@ import { transactOnce } from "../idempotency.ts";
 import { listAudit } from "../queries/audit.ts";
 import { askForAuditCheck, listAuditChecks } from "../queries/audit-checks.ts";
 import { auditCheckListSchema, auditCheckSchema, auditListSchema } from "../shapes/audit.ts";
-import { answers, idempotencyHeaders, instant, pageQuery, storableLine, uuid } from "../shapes/common.ts";
+import { answers, idempotencyHeaders, pageQuery, storableLine, uuid } from "../shapes/common.ts";
 
 const list = createRoute({
   method: "get",

@@ -1,11 +1,12 @@
 import { transaction } from "@countersign/db/transaction.ts";
+import { instant } from "@countersign/gate/storable.ts";
 import { listCalendarEvents, putCalendarEvent, removeCalendarEvent } from "@countersign/ops/calendar.ts";
 import { isTimeZone } from "@countersign/ops/wall-time.ts";
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import { requireRole } from "../auth.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
 import { invalidField, Problem } from "../problem.ts";
-import { answers, instant, jsonBody, storableLine } from "../shapes/common.ts";
+import { answers, jsonBody, storableLine } from "../shapes/common.ts";
 import { calendarEventSchema } from "../shapes/reminders.ts";
 
 const mostEvents = 500;

@@ -3,6 +3,7 @@ import { appScope, killScope, type Scope } from "@countersign/engine/commits/kil
 import { killTool, type ToolSwitch } from "@countersign/engine/commits/kill-tool.ts";
 import { liftScope } from "@countersign/engine/commits/lift-scope.ts";
 import { liftTool } from "@countersign/engine/commits/lift-tool.ts";
+import { storableText } from "@countersign/gate/storable.ts";
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import { type Actor, requireRole, wayOf } from "../auth.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
@@ -12,7 +13,7 @@ import { Problem } from "../problem.ts";
 import { readDefinition } from "../queries/definitions.ts";
 import { readRun } from "../queries/runs.ts";
 import { isOnlyWorkspace } from "../queries/workspaces.ts";
-import { answers, idempotencyParameter, jsonBody, storableLine, storableText, uuid } from "../shapes/common.ts";
+import { answers, idempotencyParameter, jsonBody, storableLine, uuid } from "../shapes/common.ts";
 
 const target = {
   scope: z.enum(["app", "workspace", "definition", "run", "tool", "server"]),

@@ -1,6 +1,7 @@
 import { cancelRun } from "@countersign/engine/commits/cancel-run.ts";
 import { resumeRun } from "@countersign/engine/commits/resume-run.ts";
 import type { Queryable } from "@countersign/db/connect.ts";
+import { storableText } from "@countersign/gate/storable.ts";
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import { type Actor, requireRole, requireSelfOrAdmin } from "../auth.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
@@ -20,7 +21,6 @@ import {
   idParam,
   jsonBody,
   pageQuery,
-  storableText,
   uuid,
 } from "../shapes/common.ts";
 import {

@@ -1,10 +1,11 @@
+import { instant } from "@countersign/gate/storable.ts";
 import { listSections, readDoneLog } from "@countersign/ops/tasks.ts";
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import type { AppEnv, ServerDependencies } from "../context.ts";
 import { decodeCursor, pageOf } from "../cursor.ts";
 import { readActors } from "../queries/actors.ts";
 import { hideInText } from "../queries/hide-secrets.ts";
-import { actorSchema, answers, instant, moment, pageQuery } from "../shapes/common.ts";
+import { actorSchema, answers, moment, pageQuery } from "../shapes/common.ts";
 
 const sections = createRoute({
   method: "get",

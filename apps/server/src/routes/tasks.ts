@@ -1,3 +1,4 @@
+import { storableText } from "@countersign/gate/storable.ts";
 import { completeTask, dismissTask, putTask } from "@countersign/ops/tasks.ts";
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import { v7 as newId } from "uuid";
@@ -21,7 +22,6 @@ import {
   jsonBody,
   pageQuery,
   storableLine,
-  storableText,
 } from "../shapes/common.ts";
 import { type Task, taskListSchema, taskSchema, taskStatus } from "../shapes/tasks.ts";
 

@@ -1,5 +1,6 @@
+import { instant, storableText } from "@countersign/gate/storable.ts";
 import { z } from "@hono/zod-openapi";
-import { actorSchema, idempotencyHeaders, instant, moment, storableText, uuid } from "./common.ts";
+import { actorSchema, idempotencyHeaders, moment, uuid } from "./common.ts";
 
 export const runRefSchema = z
   .object({

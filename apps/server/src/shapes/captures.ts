@@ -1,5 +1,6 @@
+import { storableText } from "@countersign/gate/storable.ts";
 import { z } from "@hono/zod-openapi";
-import { actorSchema, moment, storableLine, storableText, uuid } from "./common.ts";
+import { actorSchema, moment, storableLine, uuid } from "./common.ts";
 
 export const newCaptureSchema = z
   .strictObject({

@@ -1,30 +1,15 @@
 import { redactShapes } from "@countersign/broker/redact-shapes.ts";
+import { storableText } from "@countersign/gate/storable.ts";
 import { z } from "@hono/zod-openapi";
 import { problemSchema } from "../problem.ts";
 
 /** A moment: a Date in the process, ISO 8601 in UTC on the wire. */
 export const moment = z.date().openapi({ type: "string", format: "date-time" });
 
-/** A moment as a request gives it, with its zone, in the years that every part of the system knows. */
-export const instant = z.iso
-  .datetime({ offset: true, error: "expected a moment with its offset, such as 2026-01-31T09:00:00+01:00" })
-  .refine((text) => /^(?:19[7-9]|2\d\d)\d-/.test(text), "expected a year from 1970 to 2999")
-  .refine((text) => !Number.isNaN(Date.parse(text)), "is no moment of the calendar");
-
 /** An id as the database writes it, however it was sent: ids are compared as text. */
 export const uuid = z.uuid().toLowerCase();
 
 export const idParam = z.object({ id: uuid });
-
-/** Text that the database can hold: at most `max` characters, no NUL, no half of a surrogate pair. */
-export function storableText(max: number) {
-  return z
-    .string()
-    .min(1)
-    .max(max)
-    .refine((text) => !text.includes("\0"), "holds a NUL character (U+0000); leave it out")
-    .refine((text) => text.isWellFormed(), "holds half of a surrogate pair; leave it out");
-}
 
 // Control characters, line separators, and the marks that turn the direction of text or take no room.
 const unprintable = /[\p{Cc}\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e0fff}]/u;

@@ -1,5 +1,6 @@
+import { instant } from "@countersign/gate/storable.ts";
 import { z } from "@hono/zod-openapi";
-import { actorSchema, instant, moment, uuid } from "./common.ts";
+import { actorSchema, moment, uuid } from "./common.ts";
 
 export const delegationSchema = z
   .object({

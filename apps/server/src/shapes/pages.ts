@@ -1,5 +1,6 @@
+import { storableText } from "@countersign/gate/storable.ts";
 import { z } from "@hono/zod-openapi";
-import { actorSchema, moment, storableText, uuid } from "./common.ts";
+import { actorSchema, moment, uuid } from "./common.ts";
 
 /** A directory, its parts joined by slashes; empty for the top. */
 export const directory = z

@@ -1,6 +1,7 @@
+import { instant } from "@countersign/gate/storable.ts";
 import { z } from "@hono/zod-openapi";
 import { roles } from "../auth.ts";
-import { actorSchema, instant, moment, storableLine, uuid } from "./common.ts";
+import { actorSchema, moment, storableLine, uuid } from "./common.ts";
 import { personName } from "../person-name.ts";
 
 const roleSchema = z.enum(roles);

@@ -1,5 +1,6 @@
+import { instant } from "@countersign/gate/storable.ts";
 import { z } from "@hono/zod-openapi";
-import { actorSchema, instant, moment, storableLine } from "./common.ts";
+import { actorSchema, moment, storableLine } from "./common.ts";
 
 export const reminderStatus = z.enum(["pending", "reminded", "canceled"]);
 

@@ -1,6 +1,7 @@
 import { presetNames } from "@countersign/gate/presets.ts";
+import { instant, storableText } from "@countersign/gate/storable.ts";
 import { z } from "@hono/zod-openapi";
-import { actorSchema, instant, moment, storableLine, storableText, uuid } from "./common.ts";
+import { actorSchema, moment, storableLine, uuid } from "./common.ts";
 
 export const scopeName = z.enum(["app", "workspace", "definition", "run"]);
 const mode = z.enum(["off", "deny", "ask", "allowlist", "allow"]);

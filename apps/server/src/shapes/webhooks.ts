@@ -1,5 +1,6 @@
+import { storableText } from "@countersign/gate/storable.ts";
 import { z } from "@hono/zod-openapi";
-import { moment, storableText } from "./common.ts";
+import { moment } from "./common.ts";
 
 /** What an endpoint can be told of. */
 export const webhookEvents = [
