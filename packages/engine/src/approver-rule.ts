@@ -1,3 +1,4 @@
+import { spanMs } from "@countersign/gate/storable.ts";
 import { z } from "zod";
 
 const role = z.enum(["viewer", "operator", "approver", "admin"]);
@@ -16,9 +17,9 @@ export const approverRule = z.strictObject({
   /** Whether those whom it names may hand their say to somebody else for a time. */
   delegation: z.enum(["allow", "forbid"]).default("forbid"),
   /** How long before its expiry an approval that nobody decided is brought to mind. */
-  remindBeforeMs: z.int().positive().optional(),
+  remindBeforeMs: spanMs.optional(),
   /** From when on further people may decide as well, counted from the request. */
-  escalation: z.strictObject({ afterMs: z.int().positive(), to: z.strictObject(people) }).optional(),
+  escalation: z.strictObject({ afterMs: spanMs, to: z.strictObject(people) }).optional(),
 });
 
 export type ApproverRule = z.infer<typeof approverRule>;

@@ -13,6 +13,7 @@ const tools = registerTools([
   sendingTool("send", act),
   sendingTool("post", act, { requires: ["web.post", "mail.send"] }),
 ]);
+const tenYearsMs = 3_660 * 86_400_000;
 const least = { name: "agent", model: "scripted", toolset: ["look", "send"] };
 
 test("what is left out has the careful default", () => {
@@ -41,6 +42,38 @@ test("all that is wrong is said at once: unknown fields, unknown tools, capabili
   expect(unknown).toContain('there is no tool "__proto__"');
   expect(unknown).toContain('none of its tools requires the capability "shell"');
   expect(unknown).not.toContain('"mail.send"');
+});
+
+test.each([
+  ["name", { name: "a\0" }],
+  ["description", { description: "a\0" }],
+  ["model", { model: "a\ud800" }],
+  ["classifierModel", { classifierModel: "a\0" }],
+  ["instructions", { instructions: "\udfffa" }],
+  ['companions["a\\u0000"]', { companions: { "a\0": "b" } }],
+  ["companions.a", { companions: { a: "b\ud800" } }],
+])("text that cannot be stored is refused, and %s named", (field, part) => {
+  const message = messageOf(() => parseDefinition({ ...least, ...part }, tools));
+  expect(message).toMatch(/holds (?:a NUL character|half of a surrogate pair)/);
+  expect(message).toContain(`at ${field}`);
+});
+
+test.each([
+  ["approvalExpiresMs", (ms: number) => ({ approvalExpiresMs: ms })],
+  ["approvers.remindBeforeMs", (ms: number) => ({ approvalExpiresMs: tenYearsMs, approvers: { remindBeforeMs: ms } })],
+  [
+    "approvers.escalation.afterMs",
+    (ms: number) => ({ approvers: { escalation: { afterMs: ms, to: { roles: ["admin"] } } } }),
+  ],
+  ["limits.workedMs", (ms: number) => ({ limits: { workedMs: ms } })],
+])("%s is at most ten years, so that what it ends at is a moment", (field, partOf) => {
+  const part = partOf(tenYearsMs);
+  expect(parseDefinition({ ...least, ...part }, tools)).toMatchObject(part);
+  for (const ms of [tenYearsMs + 1, Number.MAX_SAFE_INTEGER]) {
+    const message = messageOf(() => parseDefinition({ ...least, ...partOf(ms) }, tools));
+    expect(message).toContain("is longer than ten years");
+    expect(message).toContain(`at ${field}`);
+  }
 });
 
 function messageOf(act: () => unknown): string {

@@ -1,4 +1,5 @@
 import type { Queryable } from "@countersign/db/connect.ts";
+import { spanMs, storable, storableText } from "@countersign/gate/storable.ts";
 import { z } from "zod";
 import { EngineError } from "./engine-error.ts";
 import { approverRule, problemsOfApprovers } from "./approver-rule.ts";
@@ -6,12 +7,12 @@ import type { Tools } from "./tools.ts";
 
 /** What an agent is: a row with versions, never edited in place. Durations in milliseconds, money in millionths. */
 export const definitionSpec = z.strictObject({
-  name: z.string().min(1).max(100),
-  description: z.string().max(2_000).default(""),
-  model: z.string().min(1).max(200),
+  name: storableText(100),
+  description: storable.max(2_000).default(""),
+  model: storableText(200),
   /** What judges the risk of a command, where that could spare a person a question; absent, the model itself. */
-  classifierModel: z.string().min(1).max(200).optional(),
-  instructions: z.string().max(100_000).default(""),
+  classifierModel: storableText(200).optional(),
+  instructions: storable.max(100_000).default(""),
   toolset: z.array(z.string().min(1)).max(200),
   /** Narrows the capabilities its tools may acquire; absent, all that its tools require. */
   caps: z.array(z.string().min(1)).optional(),
@@ -19,13 +20,17 @@ export const definitionSpec = z.strictObject({
   /** What runs unasked; absent, the tools' own declarations decide. */
   dial: z.enum(["none", "read-only", "low", "high", "read", "write"]).optional(),
   /** Options bound beforehand, by the role that a tool asks for (`analyze:image`): to bind one is to agree to its use. */
-  companions: z.record(z.string().min(1).max(200), z.string().min(1).max(500)).optional(),
+  companions: z
+    .record(storableText(200), storableText(500), {
+      error: (issue) => (issue.code === "invalid_key" ? issue.issues[0]?.message : undefined),
+    })
+    .optional(),
   /** After a person's denial: the model goes on, or the run ends as `blocked_by_approval`. */
   onDenial: z.enum(["continue", "stop"]).default("continue"),
   /** What becomes of a question that nobody can answer. */
   unattended: z.enum(["park", "deny"]).default("park"),
   /** How long an approval waits before it expires; absent, for ever. */
-  approvalExpiresMs: z.int().positive().optional(),
+  approvalExpiresMs: spanMs.optional(),
   /** Who decides its approvals, and what happens while nobody does; absent, one approver or administrator. */
   approvers: approverRule.optional(),
   maxOutputTokens: z.int().positive().default(8_192),
@@ -36,7 +41,7 @@ export const definitionSpec = z.strictObject({
       tokens: z.int().positive().optional(),
       costMicros: z.int().positive().optional(),
       /** Time a worker spends on the run; waiting does not count. */
-      workedMs: z.int().positive().optional(),
+      workedMs: spanMs.optional(),
     })
     .prefault({}),
 });

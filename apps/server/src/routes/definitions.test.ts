@@ -52,6 +52,15 @@ test("what is no definition is refused with everything that is wrong, and nothin
         status: 422,
       });
     }
+    for (const [field, part] of Object.entries({
+      instructions: { instructions: "a\0b" },
+      "companions.a": { companions: { a: "\ud800" } },
+      approvalExpiresMs: { approvalExpiresMs: Number.MAX_SAFE_INTEGER },
+    })) {
+      const answer = await post(tokens.admin, path, { ...agentSpec, ...part }, { "if-match": '"1"' });
+      expect(answer).toMatchObject({ status: 422, body: { code: "invalid_definition" } });
+      expect(answer.body.detail).toContain(field);
+    }
   }
   expect(await sql`select from definitions where workspace_id = ${workspaceId}`).toHaveLength(1);
   expect(await countVersions(definitionId)).toEqual({ current: 1, policy: 1, versions: 1 });
