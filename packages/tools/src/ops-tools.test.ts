@@ -16,6 +16,7 @@ import { opsHeartbeat } from "./ops-heartbeat.ts";
 import { remindersAdd } from "./reminders-add.ts";
 import { remindersCancel } from "./reminders-cancel.ts";
 import { remindersList } from "./reminders-list.ts";
+import { tasksDoneLog } from "./tasks-done-log.ts";
 import { tasksList } from "./tasks-list.ts";
 import { callTool, type Caller } from "./testing/call-tool.ts";
 
@@ -238,6 +239,10 @@ test.each([
   [remindersAdd, { text: "x", at: "tomorrow" }],
   [remindersAdd, { text: "x", at: "2040-01-01T09:00:00" }],
   [remindersAdd, { text: "x", at: "9999-01-01T09:00:00Z" }],
+  [remindersAdd, { text: "x", at: "0001-01-01T00:00:00+14:00" }],
+  [tasksDoneLog, { since: "0000-01-01" }],
+  [tasksDoneLog, { since: "0000-01-01T00:00:00Z" }],
+  [tasksDoneLog, { since: "9999-12-31T23:59:59-14:00" }],
   [remindersAdd, { text: "a\nb", at: "2040-01-01T09:00:00Z" }],
   [remindersCancel, { id: "1" }],
   [opsHeartbeat, { workspace: "other" }],

@@ -1,14 +1,12 @@
 import { defineTool } from "@countersign/engine/tool.ts";
+import { instant } from "@countersign/gate/storable.ts";
 import { addReminder } from "@countersign/ops/reminders.ts";
 import { z } from "zod";
 import { storableLine } from "./plain-text.ts";
 
 const schema = z.strictObject({
   text: storableLine(300).describe("What to be reminded of"),
-  at: z.iso
-    .datetime({ offset: true })
-    .refine((text) => /^2\d\d\d-/.test(text) && !Number.isNaN(Date.parse(text)), "expected a moment from 2000 to 2999")
-    .describe("When, with its offset, such as 2026-01-31T09:00:00+01:00"),
+  at: instant.describe("When, with its offset, such as 2026-01-31T09:00:00+01:00"),
 });
 
 /** Adds a reminder; when it is due the heartbeat makes it a task. */

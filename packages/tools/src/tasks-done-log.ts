@@ -1,13 +1,18 @@
 import { defineTool } from "@countersign/engine/tool.ts";
+import { instant } from "@countersign/gate/storable.ts";
 import { readDoneLog } from "@countersign/ops/tasks.ts";
 import { tellRuns } from "@countersign/ops/visible.ts";
 import { z } from "zod";
 
 const mostTasks = 100;
 
+const day = z.iso
+  .date()
+  .refine((date) => instant.safeParse(`${date}T00:00:00Z`).success, "expected a year from 1970 to 2999");
+
 const schema = z.strictObject({
   since: z
-    .union([z.iso.datetime({ offset: true }), z.iso.date()])
+    .union([instant, day])
     .optional()
     .describe("A time with its offset, such as 2026-01-31T09:00:00Z, or a date (UTC)"),
 });
