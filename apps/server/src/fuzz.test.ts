@@ -8,7 +8,8 @@ import { afterAll, expect, test } from "vitest";
 import { problems } from "./problem.ts";
 import { givenPeople, send, startTestServer } from "./testing/harness.ts";
 import { type Ids, type OddRequest, oddRequests } from "./testing/odd-requests.ts";
-import { listOperations } from "./testing/operations.ts";
+import { fillPath, listOperations, listSchemas } from "./testing/operations.ts";
+import { unholdableBodies, unholdableQueries } from "./testing/unholdable-requests.ts";
 import { createToken } from "./tokens.ts";
 
 const { sql, url } = await engineDatabase();
@@ -158,4 +159,41 @@ test("whatever is sent to any route, nothing fails in the server and nothing is 
   const unreached = operations.map(({ method, path }) => `${method} ${path}`).filter((route) => !reached.has(route));
   console.log(`${asked} requests`, Object.fromEntries(statuses), "never successful:", unreached);
   expect(statuses.get(200)).toBeGreaterThan(asked / 20);
+});
+
+test("what PostgreSQL or JavaScript cannot hold is refused or kept, in every place of every request, and fails nowhere", async () => {
+  const operations = await listOperations(server);
+  const schemas = await listSchemas(server);
+  const { world, ids } = await givenObjects();
+  const { admin } = world.tokens;
+  const failed = new Set<string>();
+  let asked = 0;
+  for (const operation of operations) {
+    const { method } = operation;
+    const [id = world.admin] = ids[operation.path.split("/")[2] ?? ""] ?? [];
+    const path = fillPath(operation.path, id);
+    let version = await versionAt(path);
+    for (const [query, body] of [
+      ...unholdableQueries(operation).map((query) => [query, undefined] as const),
+      ...unholdableBodies(operation, schemas, operation.path === "/v1/approvals/decisions" ? id : world.admin).map(
+        (body) => ["", body] as const,
+      ),
+    ]) {
+      const answer = await send(server, admin, method, `${path}?${query}`, {
+        ...(body === undefined ? {} : { body }),
+        headers: { "if-match": version },
+      });
+      asked += 1;
+      if (answer.status >= 500) failed.add(`${method} ${operation.path} ${query} ${JSON.stringify(body)}`);
+      if (answer.status === 200 && method !== "GET") version = await versionAt(path);
+    }
+  }
+  expect([...failed]).toEqual([]);
+  expect(failures).toEqual([]);
+  expect(asked).toBeGreaterThan(1_000);
+
+  async function versionAt(path: string): Promise<string> {
+    const { headers } = await send(server, admin, "GET", path.replace(/\/versions$/, ""));
+    return headers.get("etag") ?? '"1"';
+  }
 });

@@ -71,12 +71,7 @@ export const approvalListSchema = z
   .openapi("ApprovalList");
 
 const seen = {
-  argsDigest: z
-    .string()
-    .min(1)
-    .max(200)
-    .optional()
-    .openapi({ description: "`argsDigest` of the approval you saw; required" }),
+  argsDigest: storableText(200).optional().openapi({ description: "`argsDigest` of the approval you saw; required" }),
 };
 
 /** What may go with every decision. */

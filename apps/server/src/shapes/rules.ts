@@ -86,7 +86,7 @@ export const changesBody = z
           entries: z.array(entrySchema).min(1).max(500).optional(),
           locked: z.boolean().optional(),
           expiresAt: instant.optional(),
-          version: z.int().min(0).optional().openapi({
+          version: z.int().min(0).max(999_999_999).optional().openapi({
             description: "Of the rule you saw, 0 for none; absent, whatever is there is written over",
           }),
         }),
@@ -172,7 +172,7 @@ export const revokeBody = z
       .union([
         z.literal("remembered"),
         z
-          .array(z.strictObject({ id: uuid, version: z.int().min(1) }))
+          .array(z.strictObject({ id: uuid, version: z.int().min(1).max(999_999_999) }))
           .min(1)
           .max(500),
       ])

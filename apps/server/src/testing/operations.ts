@@ -1,16 +1,21 @@
 import { send, type TestServer } from "./harness.ts";
+import type { Schema, Schemas } from "./unholdable-requests.ts";
 
 /** A route as the API describes it. */
 export interface Operation {
   readonly method: string;
   readonly path: string;
   readonly hasBody: boolean;
+  /** What its body may be, where that is JSON. */
+  readonly body: Schema | undefined;
   /** What may be asked for in the query, and whether it is a moment. */
   readonly query: readonly { readonly name: string; readonly isMoment: boolean }[];
 }
 
 interface Described {
-  readonly requestBody?: object;
+  readonly requestBody?: {
+    readonly content?: { readonly "application/json"?: { readonly schema?: Schema } };
+  };
   readonly parameters?: readonly {
     readonly name: string;
     readonly in: string;
@@ -27,11 +32,18 @@ export async function listOperations(server: Pick<TestServer, "url">): Promise<O
       method: method.toUpperCase(),
       path,
       hasBody: requestBody !== undefined,
+      body: requestBody?.content?.["application/json"]?.schema,
       query: parameters
         .filter((parameter) => parameter.in === "query")
         .map(({ name, schema }) => ({ name, isMoment: schema?.format === "date-time" })),
     })),
   );
+}
+
+/** The parts of bodies that routes share, by name. */
+export async function listSchemas(server: Pick<TestServer, "url">): Promise<Schemas> {
+  const { body } = await send(server, undefined, "GET", "/openapi.json");
+  return (body["components"] as { schemas: Schemas }).schemas;
 }
 
 /** The path of a request: with this id, and a capability and a name that could be. */
@@ -51,7 +63,40 @@ export function goodBody({ method, path, hasBody }: Operation, id: string): obje
 }
 
 function bodies(id: string): Record<string, object> {
-  const spec = { name: "agent", model: "scripted", toolset: ["kb.read"] };
+  const spec = {
+    name: "agent",
+    description: "x",
+    model: "scripted",
+    classifierModel: "scripted",
+    instructions: "x",
+    toolset: ["kb.read", "mail.send"],
+    caps: ["mail.send"],
+    companions: { "analyze:image": "x" },
+    approvalExpiresMs: 3_600_000,
+    approvers: {
+      users: [id],
+      remindBeforeMs: 1_800_000,
+      escalation: { afterMs: 2_000_000, to: { roles: ["admin"] } },
+    },
+    maxOutputTokens: 1_000,
+    limits: { turns: 10, toolCalls: 10, tokens: 10_000, costMicros: 10_000, workedMs: 60_000 },
+  };
+  const expiresAt = "2040-01-01T00:00:00Z";
+  const document = {
+    rules: [
+      {
+        target: { kind: "tool", name: "kb.read" },
+        mode: "deny",
+        entries: [
+          { kind: "unit", unit: "x" },
+          { kind: "pattern", pattern: "x*" },
+          { kind: "argument", name: "page", value: "x" },
+        ],
+        expiresAt,
+      },
+    ],
+    dial: { level: "low", expiresAt },
+  };
   return {
     "POST /session": { code: "x" },
     "POST /v1/runs": { definition: "agent", input: "go" },
@@ -84,14 +129,14 @@ function bodies(id: string): Record<string, object> {
     "POST /v1/kill": { scope: "workspace", reason: "x" },
     "POST /v1/lift": { scope: "workspace" },
     "PATCH /v1/rules": { changes: [{ target: { kind: "tool", name: "kb.read" }, mode: "ask" }] },
-    "PUT /v1/rules": { rules: [] },
+    "PUT /v1/rules": document,
     "POST /v1/rules/revoke": { rules: "remembered" },
     "PATCH /v1/runs/{id}/tools": { tools: { "kb.read": "ask" } },
     "PATCH /v1/policy/tools": { tools: { "kb.read": "ask" } },
     "PATCH /v1/policy/dial": { dial: null },
     "PUT /v1/policy/preset": { preset: "unset" },
     "POST /v1/explain": { tool: "kb.read" },
-    "POST /v1/simulate": { document: {} },
+    "POST /v1/simulate": { document },
     "POST /v1/definitions": { spec: { ...spec, name: `agent ${id}` } },
     "POST /v1/definitions/{id}/versions": { spec },
     "PUT /v1/secrets/{name}": { capability: "slack.send", value: "a-value-long-enough" },
