@@ -73,6 +73,15 @@ async function cardOf(world: World, kind: "approval" | "question"): Promise<{ ta
   return { taskId: task?.id ?? "", approvalId: task?.approval_id ?? "" };
 }
 
+async function eventOf({ workspaceId }: World): Promise<string> {
+  const uid = newId();
+  const times = { startsAt: new Date(anEvent.startsAt), endsAt: new Date(anEvent.endsAt) };
+  await transaction(sql, (tx) =>
+    putCalendarEvent(tx, { ...anEvent, ...times, uid, prepareMinutes: 0, workspaceId, putBy: "system" }),
+  );
+  return uid;
+}
+
 async function plainTask(world: World): Promise<string> {
   const id = newId();
   await sql`insert into tasks (id, workspace_id, kind, status, section, title, created_by)
@@ -245,14 +254,9 @@ const prepare: Record<string, Prepare> = {
     return { path: `/v1/reminders/${made.id}/cancel` };
   },
   "PUT /v1/calendar/{uid}": () => ({ path: `/v1/calendar/${newId()}`, body: anEvent }),
-  "DELETE /v1/calendar/{uid}": async ({ workspaceId }) => {
-    const uid = newId();
-    const times = { startsAt: new Date(anEvent.startsAt), endsAt: new Date(anEvent.endsAt) };
-    await transaction(sql, (tx) =>
-      putCalendarEvent(tx, { ...anEvent, ...times, uid, prepareMinutes: 0, workspaceId, putBy: "system" }),
-    );
-    return { path: `/v1/calendar/${uid}` };
-  },
+  "PUT /v1/calendar": () => ({ path: `/v1/calendar?uid=${newId()}`, body: anEvent }),
+  "DELETE /v1/calendar/{uid}": async (world) => ({ path: `/v1/calendar/${await eventOf(world)}` }),
+  "DELETE /v1/calendar": async (world) => ({ path: `/v1/calendar?uid=${await eventOf(world)}` }),
   "POST /v1/pages": () => ({ path: "/v1/pages", body: { title: newId() } }),
   "GET /v1/pages/{id}": async (world) => ({ path: `/v1/pages/${(await pageOf(world)).id}` }),
   "PUT /v1/pages/{id}": async (world) => ({

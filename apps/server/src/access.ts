@@ -87,6 +87,8 @@ export const access: readonly Access[] = [
   { route: "POST /v1/reminders", least: "operator" },
   { route: "POST /v1/reminders/{id}/cancel", least: "operator", object: "shared" },
   { route: "GET /v1/calendar", least: "viewer" },
+  { route: "PUT /v1/calendar", least: "operator" },
+  { route: "DELETE /v1/calendar", least: "operator", object: "shared", hides: true },
   { route: "PUT /v1/calendar/{uid}", least: "operator" },
   { route: "DELETE /v1/calendar/{uid}", least: "operator", object: "shared", hides: true },
 

@@ -8,7 +8,7 @@ import { afterAll, expect, test } from "vitest";
 import { problems } from "./problem.ts";
 import { givenPeople, send, startTestServer } from "./testing/harness.ts";
 import { type Ids, type OddRequest, oddRequests } from "./testing/odd-requests.ts";
-import { fillPath, listOperations, listSchemas } from "./testing/operations.ts";
+import { fillPath, goodBody, listOperations, listSchemas } from "./testing/operations.ts";
 import { unholdableBodies, unholdableQueries } from "./testing/unholdable-requests.ts";
 import { createToken } from "./tokens.ts";
 
@@ -172,19 +172,21 @@ test("what PostgreSQL or JavaScript cannot hold is refused or kept, in every pla
     const { method } = operation;
     const [id = world.admin] = ids[operation.path.split("/")[2] ?? ""] ?? [];
     const path = fillPath(operation.path, id);
+    const about = operation.path === "/v1/approvals/decisions" ? id : world.admin;
     let version = await versionAt(path);
+    const good = goodBody(operation, about);
     for (const [query, body] of [
-      ...unholdableQueries(operation).map((query) => [query, undefined] as const),
-      ...unholdableBodies(operation, schemas, operation.path === "/v1/approvals/decisions" ? id : world.admin).map(
-        (body) => ["", body] as const,
-      ),
+      ...unholdableQueries(operation).map((query) => [query, good] as const),
+      ...unholdableBodies(operation, schemas, about).map((body) => [undefined, body] as const),
     ]) {
-      const answer = await send(server, admin, method, `${path}?${query}`, {
+      const target = new URL(path, server.url);
+      if (query !== undefined) target.searchParams.set(...query);
+      const answer = await send(server, admin, method, `${target.pathname}${target.search}`, {
         ...(body === undefined ? {} : { body }),
         headers: { "if-match": version },
       });
       asked += 1;
-      if (answer.status >= 500) failed.add(`${method} ${operation.path} ${query} ${JSON.stringify(body)}`);
+      if (answer.status >= 500) failed.add(`${method} ${operation.path} ${JSON.stringify([query, body])}`);
       if (answer.status === 200 && method !== "GET") version = await versionAt(path);
     }
   }

@@ -101,6 +101,33 @@ test("an event of a calendar is told, moved and removed; the task to prepare for
   }
 });
 
+test.each(["a/b@x", "a\\b", "..", "a//b", "a?b=c&d#e%2Ff", "Besprechung 7 é+1"])(
+  "an event of the uid %j, as a calendar outside made it, is told and removed by its uid in the query",
+  async (uid) => {
+    const { tokens } = await givenPeople(sql);
+    const path = `/v1/calendar?${new URLSearchParams({ uid }).toString()}`;
+    const body = { title: "Review", startsAt: at(3_600_000), endsAt: at(7_200_000), timeZone: "UTC" };
+    expect(await send(server, tokens.operator, "PUT", path, { body })).toMatchObject({ status: 200, body: { uid } });
+    const moved = { ...body, title: "Moved" };
+    expect(await send(server, tokens.operator, "PUT", path, { body: moved })).toMatchObject({ status: 200 });
+    const listed = await send(server, tokens.viewer, "GET", "/v1/calendar");
+    expect(listed.body["events"]).toMatchObject([{ uid, title: "Moved" }]);
+    expect(await send(server, tokens.operator, "DELETE", path)).toMatchObject({ status: 200, body: { uid } });
+    expect(await send(server, tokens.operator, "DELETE", path)).toMatchObject({ status: 404 });
+  },
+);
+
+test("an event without a uid, or with one that is no line of up to 255 characters, is refused", async () => {
+  const { tokens } = await givenPeople(sql);
+  const body = { title: "Review", startsAt: at(3_600_000), endsAt: at(7_200_000), timeZone: "UTC" };
+  for (const query of ["", "?uid=", "?uid=a%00b", "?uid=a%0Ab", `?uid=${"x".repeat(256)}`]) {
+    for (const method of ["PUT", "DELETE"]) {
+      const answer = await send(server, tokens.operator, method, `/v1/calendar${query}`, { body });
+      expect(answer).toMatchObject({ status: 422, body: { code: "invalid_request" } });
+    }
+  }
+});
+
 test("the queue names its sections, and its log says what was done, by whom, page after page", async () => {
   const { tokens } = await givenPeople(sql);
   const ids: string[] = [];

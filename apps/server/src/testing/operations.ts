@@ -46,7 +46,7 @@ export async function listSchemas(server: Pick<TestServer, "url">): Promise<Sche
   return (body["components"] as { schemas: Schemas }).schemas;
 }
 
-/** The path of a request: with this id, and a capability and a name that could be. */
+/** The path of a request: with this id, and a capability and a name that could be, and what its query has to say. */
 export function fillPath(path: string, id: string): string {
   return path
     .replace("{id}", id)
@@ -54,6 +54,7 @@ export function fillPath(path: string, id: string): string {
     .replace("{capability}", "mail.send")
     .replace("{hash}", "0".repeat(64))
     .replace("{uid}", "event@example.org")
+    .replace(/\/calendar$/, "/calendar?uid=event@example.org")
     .replace("{name}", path.startsWith("/v1/tools") ? "mail.send" : "smtp");
 }
 
@@ -82,6 +83,7 @@ function bodies(id: string): Record<string, object> {
     limits: { turns: 10, toolCalls: 10, tokens: 10_000, costMicros: 10_000, workedMs: 60_000 },
   };
   const expiresAt = "2040-01-01T00:00:00Z";
+  const event = { title: "x", startsAt: expiresAt, endsAt: "2040-01-01T01:00:00Z", timeZone: "UTC" };
   const document = {
     rules: [
       {
@@ -103,12 +105,8 @@ function bodies(id: string): Record<string, object> {
     "POST /v1/tasks": { title: "x" },
     "POST /v1/captures": { url: `https://example.org/${id}`, title: "x", markdown: "- a" },
     "POST /v1/reminders": { text: "x", dueAt: "2040-01-01T00:00:00Z" },
-    "PUT /v1/calendar/{uid}": {
-      title: "x",
-      startsAt: "2040-01-01T00:00:00Z",
-      endsAt: "2040-01-01T01:00:00Z",
-      timeZone: "UTC",
-    },
+    "PUT /v1/calendar": event,
+    "PUT /v1/calendar/{uid}": event,
     "POST /v1/pages": { title: `page ${id}`, okf: "- a [[b]]\n" },
     "PUT /v1/pages/{id}": { okf: "- a\n- b\n" },
     "PATCH /v1/pages/{id}": { dir: "moved" },

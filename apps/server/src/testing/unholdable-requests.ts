@@ -35,16 +35,10 @@ export function unholdableBodies(operation: Operation, schemas: Schemas, id: str
   return [...spoil(goodBody(operation, id), operation.body, schemas)].filter((body) => typeof body === "object");
 }
 
-/** The same for what may stand in the query. */
-export function unholdableQueries({ query }: Operation): readonly string[] {
+/** What may stand in the query of a route, each with everything unholdable. */
+export function unholdableQueries({ query }: Operation): readonly (readonly [name: string, value: string])[] {
   const known = query.filter(({ name }) => name !== "wait");
-  return known.flatMap(({ name }) =>
-    [...texts, ...numbers].map((value) => `${name}=${encodeURIComponent(wellFormed(value))}`),
-  );
-}
-
-function wellFormed(value: string | number): string {
-  return String(value).toWellFormed();
+  return known.flatMap(({ name }) => [...texts, ...numbers].map((value) => [name, String(value)] as const));
 }
 
 function* spoil(value: unknown, written: Schema, schemas: Schemas): Generator<object | string | number> {
