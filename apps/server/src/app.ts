@@ -87,8 +87,9 @@ export function createApp(deps: ServerDependencies) {
   if (deps.oidc !== undefined) app.route("/", createOidcRoutes(deps, deps.oidc));
 
   app.onError(async (error, c) => {
+    const problem = problemOf(error, c, deps);
     await discardRest(c.env ?? {});
-    return refuse(c, problemOf(error, c, deps));
+    return refuse(c, problem);
   });
   app.notFound((c) =>
     refuse(
@@ -187,6 +188,12 @@ function problemOf(error: unknown, c: Context<AppEnv>, deps: ServerDependencies)
     }
   }
   const requestId = c.get("requestId");
+  const { incoming } = c.env ?? {};
+  // The error of a body that its client cut off looks like that of a lost connection to the database.
+  if (incoming !== undefined && incoming.destroyed && !incoming.complete) {
+    deps.log.info({ requestId, err: error }, "a request broke off");
+    return new Problem("malformed_request", "The request broke off before the end of its body. Send it again.");
+  }
   if (isOutcomeUnknown(error)) {
     deps.log.error({ requestId, err: error }, "the database does not answer");
     return new Problem(

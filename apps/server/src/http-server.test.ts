@@ -1,12 +1,15 @@
 import { createHash } from "node:crypto";
 import { connect as connectSocket } from "node:net";
 import { engineDatabase } from "@countersign/engine/testing/engine-database.ts";
+import pino from "pino";
 import { afterAll, expect, test } from "vitest";
 import { givenPeople, send, startTestServer } from "./testing/harness.ts";
 
 const { sql, url } = await engineDatabase();
 const arrivalMs = 3_000;
-const server = await startTestServer(url, { arrivalMs });
+const logged: { level: number; msg: string; status?: number; path?: string }[] = [];
+const log = pino({ level: "info" }, { write: (line) => logged.push(JSON.parse(line) as (typeof logged)[number]) });
+const server = await startTestServer(url, { arrivalMs, log });
 afterAll(() => server.stop());
 const { port } = new URL(server.url);
 
@@ -61,4 +64,23 @@ test("an upload may take any time, as long as it comes on; what is bounded is th
   for (const late of [paused, bounded]) {
     expect(problemIn(late)).toMatchObject({ status: "408", code: "request_timeout" });
   }
+});
+
+test.each([
+  ["an upload", `PUT /v1/uploads/${"0".repeat(64)}?name=a`, "Content-Length: 1000"],
+  ["an upload of no stated length", `PUT /v1/uploads/${"0".repeat(64)}?name=a`, "Transfer-Encoding: chunked"],
+  ["a document", "PUT /v1/rules?dryRun=true", "Content-Length: 1000"],
+  ["a body of no stated length", "POST /v1/tasks", "Transfer-Encoding: chunked"],
+  ["a keyed request", "POST /v1/tasks", "Content-Length: 1000\r\nIdempotency-Key: once"],
+])("%s that its client cuts off is the client's fault, and no failure of ours", async (_what, target, header) => {
+  const { tokens } = await givenPeople(sql);
+  logged.length = 0;
+  const before = server.requests();
+  const head = `${target} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer ${tokens.admin}\r\n${header}`;
+  const socket = connectSocket(Number(port), "127.0.0.1", () => socket.write(`${head}\r\n\r\n5\r\n{"a":\r\n`));
+  socket.on("error", () => undefined);
+  await expect.poll(() => server.requests(), { timeout: 15_000 }).toBe(before + 1);
+  socket.resetAndDestroy();
+  await expect.poll(() => logged.find(({ msg }) => msg === "request")?.status, { timeout: 15_000 }).toBe(400);
+  expect(logged.filter(({ level }) => level > 30)).toEqual([]);
 });
