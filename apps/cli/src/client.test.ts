@@ -5,13 +5,14 @@ import { afterAll, expect, test } from "vitest";
 import { ask, createClient, isOutOfReach } from "./client.ts";
 import type { CliError } from "./exit.ts";
 
-/** Answers with the status that the token names. */
+/** Answers with the status that the token names, and with the body that follows it there. */
 const server = createServer((request, response) => {
-  const status = Number(request.headers.authorization?.replace("Bearer ", ""));
+  const [token = "", given] = (request.headers.authorization ?? "").replace("Bearer ", "").split("=");
+  const status = Number(token);
   const body = status === 200 ? { definitions: [] } : { code: "some_code", detail: `It is ${status}.`, requestId: "r" };
   response
     .writeHead(status, { "content-type": "application/json" })
-    .end(status === 502 ? "<html>" : JSON.stringify(body));
+    .end(status === 502 ? "<html>" : (given ?? JSON.stringify(body)));
 });
 server.listen(0, "127.0.0.1");
 await once(server, "listening");
@@ -57,4 +58,25 @@ test("UI08: what is not an answer, a server that is not there and one that is no
   expect(isOutOfReach(nobody)).toBe(true);
   expect(isOutOfReach(await refusal(url, "503"))).toBe(true);
   expect(isOutOfReach(await refusal(url, "409"))).toBe(false);
+});
+
+test.each(["null", "[]", '"text"', "1"])(
+  "a body of %s is no answer, and as a refusal it says no more than its status",
+  async (body) => {
+    expect(await refusal(url, `200=${body}`)).toMatchObject({
+      name: "CliError",
+      exit: "error",
+      message: expect.stringContaining("no answer of Countersign") as string,
+    });
+    expect(await refusal(url, `403=${body}`)).toMatchObject({
+      name: "CliError",
+      exit: "denied",
+      message: "The server answered 403.",
+      details: {},
+    });
+  },
+);
+
+test("a refusal whose detail is no text says its status", async () => {
+  expect((await refusal(url, '422={"detail":{"a":1}}')).message).toBe("The server answered 422.");
 });

@@ -44,14 +44,20 @@ export async function ask<R extends Pick<Response, "json" | "ok" | "status">>(
     signal?.throwIfAborted();
     throw noAnswer(error);
   });
-  let body: BodyOf<R>;
+  let body: unknown;
   try {
-    body = (await response.json()) as BodyOf<R>;
+    body = await response.json();
   } catch (error) {
     signal?.throwIfAborted();
     throw new CliError("error", `The server answered ${response.status} with something that is not JSON.`, { error });
   }
-  if (!response.ok) throw refusalOf(response.status, body as Partial<ProblemBody>);
+  if (!response.ok) throw refusalOf(response.status, body);
+  if (!isObject(body)) {
+    throw new CliError(
+      "error",
+      `The server answered ${response.status} with something that is no answer of Countersign.`,
+    );
+  }
   return body as Answer<BodyOf<R>>;
 }
 
@@ -74,11 +80,17 @@ const exitsOfStatus: Readonly<Record<number, ExitName>> = {
   428: "conflict",
 };
 
-/** What a refusal of the server's stands for. */
-export function refusalOf(status: number, body: Partial<ProblemBody>): CliError {
-  const detail = body.detail || `The server answered ${status}.`;
-  const details = status === 503 ? { ...body, unreachable: true } : body;
-  return new CliError(exitsOfStatus[status] ?? "error", detail, details);
+/** What a refusal of the server's stands for; of a body that is no problem, only the status. */
+export function refusalOf(status: number, body: unknown): CliError {
+  const problem = isObject(body) ? body : {};
+  const { detail } = problem;
+  const message = typeof detail === "string" && detail !== "" ? detail : `The server answered ${status}.`;
+  const details = status === 503 ? { ...problem, unreachable: true } : problem;
+  return new CliError(exitsOfStatus[status] ?? "error", message, details);
+}
+
+function isObject(body: unknown): body is Readonly<Record<string, unknown>> {
+  return typeof body === "object" && body !== null && !Array.isArray(body);
 }
 
 /** That the server cannot be reached. */

@@ -38,7 +38,7 @@ export async function* followEvents({
     try {
       const response = await open(lastEventId);
       if (response.status === 204) return;
-      if (!response.ok) throw refusalOf(response.status, (await response.json().catch(() => ({}))) as object);
+      if (!response.ok) throw refusalOf(response.status, await response.json().catch(() => undefined));
       hasConnected = true;
       onAway(false);
       const parser = createParser(lastEventId);

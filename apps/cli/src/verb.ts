@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { type Command, InvalidArgumentError } from "commander";
 import type { Client } from "./client.ts";
 import { type CliConfig, readConfig } from "./config.ts";
@@ -5,6 +6,7 @@ import { connectToServer } from "./connection.ts";
 import { CliError, exitCodes } from "./exit.ts";
 import { Refusal } from "./local/refusal.ts";
 import { openTerminal, type Terminal } from "./terminal/terminal.ts";
+import { inertJson, makeInert } from "./terminal/visible.ts";
 
 /** What a verb works with. */
 export interface Cli {
@@ -78,8 +80,8 @@ function createCli({ json, color }: CommonOptions): Cli {
     get client() {
       return (client ??= connectToServer(config));
     },
-    print: (lines) => terminal.write(lines.map((line) => `${line}\n`).join("")),
-    printJson: (value) => terminal.write(`${JSON.stringify(value)}\n`),
+    print: (lines) => terminal.write(lines.map((line) => `${makeInert(line)}\n`).join("")),
+    printJson: (value) => terminal.write(`${inertJson(value)}\n`),
   };
 }
 
@@ -91,11 +93,10 @@ export function tellError({ isJson, terminal }: Pick<Cli, "isJson" | "terminal">
   if (isJson) {
     const message = error instanceof Error ? error.message : String(error);
     const details = isOurs ? error.details : {};
-    console.error(JSON.stringify({ error: { exit: isOurs ? error.exit : "error", message, ...details } }));
-  } else if (isTold) {
-    console.error(process.stderr.isTTY ? terminal.style.red(error.message) : error.message);
+    console.error(inertJson({ error: { exit: isOurs ? error.exit : "error", message, ...details } }));
   } else {
-    console.error(error);
+    const told = makeInert(isTold ? error.message : inspect(error));
+    console.error(isTold && process.stderr.isTTY ? terminal.style.red(told) : told);
   }
 }
 

@@ -36,3 +36,12 @@ test("without a terminal only what stays is written, without escapes", () => {
   live.end();
   expect(written).toEqual(["kept\n"]);
 });
+
+test("UI16: nothing acts of the lines themselves, whether drawn or to stay", () => {
+  const { written, live } = record(true);
+  live.draw(["a\u001b[2Jb"]);
+  live.print(["c\u001b[2Jd"]);
+  expect(written.join()).toContain("a⟨U+001B⟩[2Jb");
+  expect(written.join()).toContain("c⟨U+001B⟩[2Jd");
+  expect(written.join()).not.toContain("\u001b[2J");
+});

@@ -1,4 +1,5 @@
 import type { Terminal } from "./terminal.ts";
+import { makeInert } from "./visible.ts";
 
 /** Lines at the end of the output that are drawn over in place. */
 export interface Live {
@@ -31,8 +32,9 @@ export function createLive({ isTerminal, write }: Pick<Terminal, "isTerminal" | 
   }
 
   return {
-    draw(lines) {
+    draw(given) {
       if (!isTerminal) return;
+      const lines = given.map(makeInert);
       if (lines.length === shown.length && lines.every((line, n) => line === shown[n])) return;
       const body = lines.map((line) => line + clearLine).join("\n");
       const opening = isOpen ? "" : hideCursor;
@@ -42,7 +44,7 @@ export function createLive({ isTerminal, write }: Pick<Terminal, "isTerminal" | 
     },
     print(lines) {
       if (lines.length === 0) return;
-      const text = lines.map((line) => `${line}\n`).join("");
+      const text = lines.map((line) => `${makeInert(line)}\n`).join("");
       if (!isOpen) return write(text);
       const below = shown.map((line) => line + clearLine).join("\n");
       write(`${beginTogether}${backToStart()}${clearBelow}${text}${below}${endTogether}`);

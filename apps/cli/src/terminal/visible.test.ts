@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { makeVisible, visibleLines } from "./visible.ts";
+import { createStyle } from "./style.ts";
+import { inertJson, makeInert, makeVisible, visibleLines } from "./visible.ts";
 
 test.each([
   ["a right-to-left override", "to\u202Eexe.txt", "to⟨U+202E⟩exe.txt"],
@@ -36,4 +37,23 @@ test("UI16: whatever the text, nothing shown acts on a terminal, and no two text
 
 test("line ends stay line ends", () => {
   expect(visibleLines("a\r\nb\nc\rd")).toEqual(["a", "b", "c⟨U+000D⟩d"]);
+});
+
+test("UI16: whatever a whole text holds, nothing of it acts but our own paint, and what is visible stays as it is", () => {
+  const { red, bold, dim } = createStyle(true);
+  for (const painted of [red(`a${bold("b")}c\n\td`), dim(makeVisible("⟨\u202E  \u00a0"))])
+    expect(makeInert(painted)).toBe(painted);
+  expect(makeInert("a\u001b[2J\u001b[8m\u009b31m\u202e\rb\r\n")).toBe(
+    "a⟨U+001B⟩[2J⟨U+001B⟩[8m⟨U+009B⟩31m⟨U+202E⟩⟨U+000D⟩b\r\n",
+  );
+});
+
+test("UI16: JSON holds nothing that acts on a terminal, and reads back the same", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary", maxLength: 40 }), fc.constantFrom(undefined, 2), (text, indent) => {
+      const json = inertJson({ text: [text] }, indent);
+      expect(json.replaceAll("\n", "")).not.toMatch(/[\p{C}\p{Zl}\p{Zp}]/u);
+      expect(JSON.parse(json)).toEqual({ text: [text] });
+    }),
+  );
 });

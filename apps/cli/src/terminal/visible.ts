@@ -15,8 +15,30 @@ const blanks = / {5,}| +$/gmu;
  */
 export function makeVisible(text: string): string {
   return text
-    .replaceAll(special, (found) => `⟨U+${(found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}⟩`)
+    .replaceAll(special, numberOf)
     .replaceAll(blanks, (found) => `⟨${found.length} ${found.length === 1 ? "space" : "spaces"}⟩`);
+}
+
+/** What a terminal would obey, reorder or hide; tabs and line ends are none of it. */
+const acting = /(?!\t|\r?\n)[\p{C}\p{Zl}\p{Zp}]/gu;
+
+/** The same, and before it what `createStyle` paints with. */
+const paintedOrActing = new RegExp(`(\u001b\\[(?:[123]|2[23]|3[1-6]|39)m)|${acting.source}`, "gu");
+
+/** Text of any number of lines of which nothing acts but the paint of `createStyle`: the last thing before a terminal. */
+export function makeInert(text: string): string {
+  return text.replaceAll(paintedOrActing, (found: string, painted?: string) => painted ?? numberOf(found));
+}
+
+/** The value as JSON of which nothing acts on a terminal: what would is escaped, so that it reads back the same. */
+export function inertJson(value: unknown, indent?: number): string {
+  return JSON.stringify(value, undefined, indent).replaceAll(acting, (found) =>
+    found.replaceAll(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`),
+  );
+}
+
+function numberOf(character: string): string {
+  return `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}⟩`;
 }
 
 /** As `makeVisible`, with line ends kept as such. */

@@ -8,6 +8,7 @@ import { findPersonId } from "../find-user.ts";
 import { span } from "../scope.ts";
 import { showReceipt } from "../show/receipt.ts";
 import { momentOf, untilOf } from "../show/words.ts";
+import { makeVisible } from "../terminal/visible.ts";
 import { addVerb, type Cli } from "../verb.ts";
 
 /** The verbs about who decides and until when: extend, delegate, delegations, take-back, receipt. */
@@ -43,7 +44,7 @@ export function addApprovalVerbs(tasks: Command): void {
       if (cli.isJson) return cli.printJson(made);
       const { style } = cli.terminal;
       cli.print([
-        `${style.green("✔")} ${made.to.name} decides on your say ${untilOf(until)}`,
+        `${style.green("✔")} ${makeVisible(made.to.name)} decides on your say ${untilOf(until)}`,
         style.dim(`Take it back: ./countersign tasks take-back ${made.id}`),
       ]);
     },
@@ -60,7 +61,7 @@ export function addApprovalVerbs(tasks: Command): void {
         delegations.map(({ id, from, to, approvalId, expiresAt, revokedAt }) => {
           const what = approvalId === null ? "all" : `approval ${shortId(approvalId)}`;
           const end = revokedAt === null ? untilOf(expiresAt) : `taken back ${momentOf(revokedAt)}`;
-          return `${id}  ${to.name} on the say of ${from.name}, for ${what}, ${end}`;
+          return `${id}  ${makeVisible(to.name)} on the say of ${makeVisible(from.name)}, for ${what}, ${end}`;
         }),
       );
     },
@@ -72,7 +73,9 @@ export function addApprovalVerbs(tasks: Command): void {
     async run(cli, [id = ""]) {
       const over = await ask(cli.client.v1.delegations[":id"].$delete({ param: { id } }));
       if (cli.isJson) return cli.printJson(over);
-      cli.print([`${cli.terminal.style.green("✔")} ${over.to.name} decides no more on the say of ${over.from.name}`]);
+      cli.print([
+        `${cli.terminal.style.green("✔")} ${makeVisible(over.to.name)} decides no more on the say of ${makeVisible(over.from.name)}`,
+      ]);
     },
   });
 

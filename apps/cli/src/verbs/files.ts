@@ -132,7 +132,7 @@ async function getFile(cli: Cli, given: string, path: string): Promise<void> {
   const id = await findFileId(cli.client, given);
   const file = await ask(cli.client.v1.files[":id"].$get({ param: { id } }));
   const response = await cli.client.v1.files[":id"].content.$get({ param: { id } });
-  if (!response.ok) throw refusalOf(response.status, (await response.json()) as object);
+  if (!response.ok) throw refusalOf(response.status, await response.json().catch(() => undefined));
   const digest = createHash("sha256");
   const content = Readable.fromWeb((response.body ?? new Blob([]).stream()) as WebStream<Uint8Array>);
   content.on("data", (chunk: Uint8Array) => digest.update(chunk));
@@ -145,11 +145,11 @@ async function getFile(cli: Cli, given: string, path: string): Promise<void> {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
     if (code === "EEXIST") throw new CliError("conflict", `${path} is there already; nothing was written.`);
     if (!isOutput) await rm(path, { force: true });
-    throw new CliError("error", `${makeVisible(file.name)} did not arrive whole; nothing was kept.`, { error });
+    throw new CliError("error", `${file.name} did not arrive whole; nothing was kept.`, { error });
   }
   if (`sha256:${digest.digest("hex")}` !== file.handle) {
     if (!isOutput) await rm(path, { force: true });
-    throw new CliError("error", `What arrived of ${makeVisible(file.name)} is not what its hash says.`);
+    throw new CliError("error", `What arrived of ${file.name} is not what its hash says.`);
   }
   if (isOutput) return;
   if (cli.isJson) cli.printJson({ ...file, path });

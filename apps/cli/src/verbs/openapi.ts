@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { ask } from "../client.ts";
+import { inertJson } from "../terminal/visible.ts";
 import { addVerb } from "../verb.ts";
 
 /** `countersign openapi` */
@@ -11,7 +12,7 @@ export function addOpenApiVerb(program: Command): void {
       const url = new URL("/openapi.json", cli.client.v1.runs.$url());
       const described: unknown = await ask(fetch(url));
       if (cli.isJson) cli.printJson(described);
-      else cli.terminal.write(`${JSON.stringify(described, undefined, 2)}\n`);
+      else cli.terminal.write(`${inertJson(described, 2)}\n`);
     },
   });
 }
