@@ -1,8 +1,10 @@
-import { defineConfig } from "vitest/config";
+import { defaultExclude, defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
-    include: ["packages/**/*.test.ts", "apps/**/*.test.ts", "tests/**/*.test.ts", "examples/**/*.test.ts"],
+    // Also those of tools that somebody keeps in a folder of their own.
+    include: ["*/**/*.test.ts"],
+    exclude: [...defaultExclude, ".*/**"],
     globalSetup: ["tests/global-setup.ts"],
     pool: "forks",
     maxWorkers: 3,
