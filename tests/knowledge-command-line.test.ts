@@ -155,3 +155,14 @@ test("a hit says where its page lies and gives the id that read takes", async ()
   const id = /^ {2}in deep\/er, ([0-9a-f-]{36})$/m.exec(out)?.[1] ?? "";
   expect((await cli(["kb", "read", id])).out).toContain("- a needle");
 });
+
+test("pages are listed, all of them or those of a directory, and that there are more is said", async () => {
+  await cli(["kb", "import", await folderWith(files)]);
+  const all = (await cli(["kb", "ls"])).out;
+  for (const part of ["One", "Two", "deep/er", "odd name ?"]) expect(all).toContain(part);
+  const some = (await cli(["kb", "ls", "deep/er"])).out;
+  expect(some).toContain("Two");
+  expect(some).not.toContain("One");
+  expect((await cli(["kb", "ls", "--limit", "1"])).out).toContain("There are more");
+  expect((await cli(["kb", "ls", "nowhere"])).out).toContain("There is no page here");
+});

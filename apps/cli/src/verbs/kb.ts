@@ -38,6 +38,28 @@ export function addKnowledgeVerbs(program: Command): void {
     },
   });
 
+  addVerb<{ limit: number }>(kb, {
+    usage: "ls [directory]",
+    summary: "Pages by title, each with its directory: all that you may read, or those right in one directory",
+    options: (command) => command.option("--limit <count>", "how many", wholeNumber(1, 200), 100),
+    async run(cli, [dir], { limit }) {
+      const query = { limit, ...(dir === undefined ? {} : { dir }) };
+      const { pages, nextCursor } = await ask(cli.client.v1.pages.$get({ query }));
+      if (cli.isJson) return cli.printJson(pages);
+      if (pages.length === 0) return cli.print(["There is no page here that you may read."]);
+      const { style, size } = cli.terminal;
+      const rows = pages.map((page) => [
+        { text: shortId(page.id), paint: style.cyan },
+        { text: makeVisible(page.title), paint: style.bold },
+        { text: makeVisible(page.dir), paint: style.dim },
+      ]);
+      cli.print([
+        ...layTable(rows, 1, size().columns),
+        ...(nextCursor === null ? [] : [style.dim("There are more: name a directory, raise --limit, or search.")]),
+      ]);
+    },
+  });
+
   addVerb<{ ids?: boolean }>(kb, {
     usage: "read <page>",
     summary: "A page's text, by its title, alias or id",
