@@ -45,9 +45,13 @@ export interface ModelReply {
   readonly usage: { readonly inputTokens: number; readonly outputTokens: number; readonly costMicros: number };
 }
 
-/** What comes of a reply while it is still being said. `started`: it is said from its beginning, whatever came before. */
+/**
+ * What comes of a reply while it is still being said. `started`: it is said from its beginning, whatever came before;
+ * `retried`: it did not come, why, and it is asked for again.
+ */
 export type Delta =
   | { readonly kind: "started" }
+  | { readonly kind: "retried"; readonly reason: string }
   | { readonly kind: "text" | "thinking"; readonly text: string }
   | { readonly kind: "tool_use"; readonly tool: string };
 

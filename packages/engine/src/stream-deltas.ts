@@ -134,6 +134,8 @@ function contentOf(delta: Delta): string {
   switch (delta.kind) {
     case "started":
       return "";
+    case "retried":
+      return delta.reason;
     case "tool_use":
       return delta.tool;
     default:

@@ -201,6 +201,10 @@ describe("what passes", () => {
     const last = deltas.findLastIndex(({ kind }) => kind === "started");
     expect(deltas.slice(last)).toEqual([{ kind: "started" }, { kind: "text", text: "done" }]);
     expect(deltas.filter(({ kind }) => kind === "started")).toHaveLength(3);
+    expect(deltas.filter(({ kind }) => kind === "retried")).toEqual([
+      { kind: "retried", reason: expect.stringMatching(/; asked once$/) },
+      { kind: "retried", reason: expect.stringMatching(/; asked 2 times$/) },
+    ]);
     expect(events).toEqual(
       [1, 2].map((attempt) => expect.objectContaining({ kind: "model.retried", runId: "run", attempt })),
     );

@@ -83,6 +83,7 @@ export function createAnthropicModel(options: AnthropicOptions): Model {
           );
         }
         options.report({ kind: "model.retried", runId: request.runId, attempt, waitMs, reason: message });
+        onDelta({ kind: "retried", reason: `${message}; asked ${attempt === 1 ? "once" : `${attempt} times`}` });
         // An abort ends the wait; it is met at the beginning of the next attempt.
         await delay(waitMs, undefined, { signal }).catch(() => undefined);
       }

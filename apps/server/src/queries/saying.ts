@@ -8,7 +8,7 @@ import { hideInText } from "./hide-secrets.ts";
 /** The most pieces that are put together: a turn that goes on for longer shows its end. */
 const mostPieces = 4_000;
 
-// Rows of an older turn are to be ignored, and so is what stands before the last `started`.
+// Rows of an older turn are to be ignored, and so is what stands before the last `started` or `retried`.
 const pieces = `
   select r.turns as turn, ${isGuarded} as "isGuarded", d.kind, d.content
     from runs r
@@ -22,7 +22,7 @@ const pieces = `
 interface Piece {
   readonly turn: number;
   readonly isGuarded: boolean;
-  readonly kind: "started" | "text" | "thinking" | "tool_use" | null;
+  readonly kind: "started" | "retried" | "text" | "thinking" | "tool_use" | null;
   readonly content: string | null;
 }
 
@@ -36,7 +36,8 @@ export async function readSaying(
   const [first] = rows;
   if (first === undefined) return undefined;
   if (await isClosedTo(sql, reader, { id: runId, isGuarded: first.isGuarded })) return "closed";
-  const told = rows.slice(rows.findLastIndex((row) => row.kind === "started") + 1);
+  const told = rows.slice(rows.findLastIndex(({ kind }) => kind === "started" || kind === "retried") + 1);
+  const trouble = told.length === 0 ? rows.findLast(({ kind }) => kind === "retried")?.content : undefined;
   const textsOf = (kind: Piece["kind"]): string[] =>
     told.flatMap((row) => (row.kind === kind && row.content !== null ? [String(parseExact(row.content))] : []));
   return {
@@ -44,5 +45,6 @@ export async function readSaying(
     text: hideInText(textsOf("text").join("")),
     thinking: hideInText(textsOf("thinking").join("")),
     tools: textsOf("tool_use"),
+    trouble: trouble == null ? null : hideInText(String(parseExact(trouble))),
   };
 }

@@ -12,7 +12,7 @@ test("what a model says is read while it says it, from the beginning of the turn
   const world = await givenPeople(sql);
   const runId = await givenRun(sql, world);
   const ask = async () => (await send(server, world.tokens.viewer, "GET", `/v1/runs/${runId}/saying`)).body;
-  expect(await ask()).toEqual({ turn: 0, text: "", thinking: "", tools: [] });
+  expect(await ask()).toEqual({ turn: 0, text: "", thinking: "", tools: [], trouble: null });
 
   const hold = await claimRun(sql, runId);
   const lost = streamDeltas({ sql, hold, turn: 0 });
@@ -26,9 +26,32 @@ test("what a model says is read while it says it, from the beginning of the turn
   told.push({ kind: "text", text: "I look " });
   told.push({ kind: "text", text: "it up." });
   told.push({ kind: "tool_use", tool: "kb.read" });
-  await expect.poll(ask).toEqual({ turn: 0, text: "I look it up.", thinking: "hm", tools: ["kb.read"] });
+  await expect.poll(ask).toEqual({ turn: 0, text: "I look it up.", thinking: "hm", tools: ["kb.read"], trouble: null });
   await told.end();
 
   await sql`update runs set turns = 1 where id = ${runId}`;
-  expect(await ask()).toEqual({ turn: 1, text: "", thinking: "", tools: [] });
+  expect(await ask()).toEqual({ turn: 1, text: "", thinking: "", tools: [], trouble: null });
+});
+
+test("a model that is asked in vain is told of, with the reason, until it says something", async () => {
+  const world = await givenPeople(sql);
+  const runId = await givenRun(sql, world);
+  const ask = async () => (await send(server, world.tokens.viewer, "GET", `/v1/runs/${runId}/saying`)).body;
+  const told = streamDeltas({ sql, hold: await claimRun(sql, runId), turn: 0 });
+  told.push({ kind: "started" });
+  told.push({ kind: "text", text: "half a sen" });
+  told.push({ kind: "retried", reason: "The model provider is overloaded; asked once" });
+  const inVain = {
+    turn: 0,
+    text: "",
+    thinking: "",
+    tools: [],
+    trouble: "The model provider is overloaded; asked once",
+  };
+  await expect.poll(ask).toEqual(inVain);
+  told.push({ kind: "started" });
+  expect(await ask()).toEqual(inVain);
+  told.push({ kind: "text", text: "Now." });
+  await expect.poll(ask).toEqual({ turn: 0, text: "Now.", thinking: "", tools: [], trouble: null });
+  await told.end();
 });

@@ -136,6 +136,7 @@ export const sayingSchema = z
     text: z.string(),
     thinking: z.string(),
     tools: z.array(z.string()).openapi({ description: "The tools it has begun to call" }),
+    trouble: z.string().nullable().openapi({ description: "Why it says nothing, where it was asked in vain so far" }),
   })
   .openapi("Saying");
 

@@ -7,7 +7,14 @@ import { useSaying } from "./use-saying.ts";
 export function SayingNow({ runId, isRunning }: { readonly runId: string; readonly isRunning: boolean }) {
   const saying = useSaying(runId, isRunning);
   if (saying === undefined) return null;
-  const { text, thinking, tools } = saying;
+  const { text, thinking, tools, trouble } = saying;
+  if (trouble !== null) {
+    return (
+      <p className="fine" role="status">
+        {words.runs.noAnswer} <ExactLine text={trouble} />
+      </p>
+    );
+  }
   if (text === "" && thinking === "" && tools.length === 0) return null;
   return (
     <section className="saying" aria-busy="true" aria-label={words.runs.saying}>

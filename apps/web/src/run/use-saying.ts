@@ -8,6 +8,8 @@ export interface Saying {
   readonly thinking: string;
   /** The tools it has begun to call. */
   readonly tools: readonly string[];
+  /** Why it says nothing, where it was asked in vain so far. */
+  readonly trouble: string | null;
 }
 
 /** How often it is asked for, in milliseconds: as often as it is written. */

@@ -71,6 +71,7 @@ export const runWords = {
   },
   parentRun: "another run",
   saying: "The agent is saying",
+  noAnswer: "The model does not answer yet, and is asked again:",
   calls: "It is calling",
   ownTools: "This run has choices of its own; they end with it.",
   tree: "What happened",
