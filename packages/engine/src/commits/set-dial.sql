@@ -46,8 +46,11 @@ begin
   insert into audit (workspace_id, actor, action, run_id, subject, details)
   select coalesce(p_workspace, '00000000-0000-0000-0000-000000000000'), coalesce('user:' || p_user, 'system:configuration'),
          'dial.set', case p_scope when 'run' then p_scope_id end, p_scope || ':' || p_scope_id,
-         json_build_object('dial', p.dial_level, 'expiresAt', p.dial_expires_at, 'approvalPolicy', p.approval_policy,
-                           'dialBefore', before.dial_level, 'approvalPolicyBefore', before.approval_policy, 'way', p_way)
+         json_build_object('dial', p.dial_level, 'expiresAt', p.dial_expires_at, 'dialLocked', p.is_dial_locked,
+                           'approvalPolicy', p.approval_policy, 'approvalPolicyLocked', p.is_approval_policy_locked,
+                           'dialBefore', before.dial_level, 'expiresAtBefore', before.dial_expires_at,
+                           'dialLockedBefore', before.is_dial_locked, 'approvalPolicyBefore', before.approval_policy,
+                           'approvalPolicyLockedBefore', before.is_approval_policy_locked, 'way', p_way)
     from policies p
    where p.scope_id = p_scope_id;
 

@@ -47,6 +47,21 @@ test("dial and approval policy are set each by itself, and null takes one away",
   expect(await valuesOf(world.workspaceId)).toMatchObject({ dial: null, is_locked: false, policy: "all", version: 4 });
 });
 
+test("the audit says of a dial and an approval policy whether they were locked, and until when they held", async () => {
+  const world = await makeWorld(sql);
+  const dial = { level: "low", locked: true, expiresAt: new Date(Date.now() + 60_000) } as const;
+  await turn(world, "workspace", { dial, approvalPolicy: { level: "all", locked: true } });
+  await turn(world, "workspace", { dial: { level: "high" }, approvalPolicy: { level: "none" } });
+  const [, audit] = await sql<{ details: { expiresAtBefore: string } }[]>`
+    select details from audit where workspace_id = ${world.workspaceId} and action = 'dial.set' order by id`;
+  expect(audit?.details).toMatchObject({
+    ...{ dial: "high", dialLocked: false, expiresAt: null, dialBefore: "low", dialLockedBefore: true },
+    ...{ approvalPolicy: "none", approvalPolicyLocked: false },
+    ...{ approvalPolicyBefore: "all", approvalPolicyLockedBefore: true },
+  });
+  expect(new Date(audit?.details.expiresAtBefore ?? "")).toEqual(dial.expiresAt);
+});
+
 test("an approval policy that is set beside a dial that is over is not for as long as that dial, which goes", async () => {
   const world = await makeWorld(sql);
   const past = new Date(Date.now() - 1_000);

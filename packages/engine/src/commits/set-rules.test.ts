@@ -87,6 +87,29 @@ test("clearing an entry takes it away, and one that says the same already change
   expect(await versionOf(world.definitionId)).toBe(3);
 });
 
+test("the audit says of a rule whether it was locked, when it ends, and what it took the place of", async () => {
+  const world = await makeWorld(sql);
+  const scope = scopeOf(world, "workspace");
+  const expiresAt = new Date(Date.now() + 60_000);
+  const entries = [{ kind: "unit", unit: "a@example.org" }] as const;
+  const first = { mode: "ask", locked: true, expiresAt, entries } as const;
+  await writeRules(sql, world, scope, toolRule("mail.send", "ask", { rule: first }));
+  await writeRules(sql, world, scope, toolRule("mail.send", "allow"), toolRule("kb.read", "off"));
+  await writeRules(sql, world, scope, toolRule("mail.send", undefined));
+  const rows = await sql<{ action: string; details: Record<string, unknown> & { expiresAt: string | null } }[]>`
+    select action, details from audit
+     where workspace_id = ${world.workspaceId} and details ->> 'target' = 'tool:mail.send' order by id`;
+  const until = rows[0]?.details.expiresAt ?? "";
+  expect(new Date(until)).toEqual(expiresAt);
+  const said = { mode: "ask", locked: true, expiresAt: until, entries };
+  const allows = { mode: "allow", locked: false, expiresAt: null, entries: null };
+  expect(rows).toMatchObject([
+    { action: "rule.written", details: { ...said, before: null } },
+    { action: "rule.written", details: { ...allows, before: said } },
+    { action: "rule.revoked", details: allows },
+  ]);
+});
+
 test("it says how many open approvals of the tool the change touches, in its scope alone", async () => {
   const world = await makeWorld(sql);
   const foreign = await makeWorld(sql);

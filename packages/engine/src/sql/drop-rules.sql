@@ -15,7 +15,8 @@ begin
   select coalesce(r.workspace_id, '00000000-0000-0000-0000-000000000000'), p_by, 'rule.revoked',
          case r.scope when 'run' then r.scope_id end, r.id::text,
          json_build_object('scope', r.scope || ':' || r.scope_id, 'target', rtrim(r.target_kind || ':' || r.target_name, ':'),
-                           'mode', r.mode, 'isRemembered', r.is_remembered, 'reason', p_reason, 'way', p_way)
+                           'mode', r.mode, 'entries', r.entries, 'locked', r.is_locked, 'expiresAt', r.expires_at,
+                           'isRemembered', r.is_remembered, 'reason', p_reason, 'way', p_way)
     from rules r
    where r.id = any (p_rules);
 end

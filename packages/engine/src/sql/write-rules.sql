@@ -1,6 +1,6 @@
 -- Writes rules in the commit of its caller, which has locked the runs of every run scope before. Afterwards each scope's
--- policy version has moved, so that no call judged before begins without another look; the audit says who wrote what; and
--- workers are told whose open approvals to judge again (`policy_changes`).
+-- policy version has moved, so that no call judged before begins without another look; the audit says who wrote what in
+-- place of what; and workers are told whose open approvals to judge again (`policy_changes`).
 --
 -- A written rule (not p_remembered) takes the place of the one its scope has for that target. A remembered one is added,
 -- unless the very same is there. A rule that tightens its target takes back what that scope and the scopes inside it had
@@ -17,6 +17,7 @@ language plpgsql volatile as $$
 declare
   tightness text[] := array['allow', 'allowlist', 'ask', 'off', 'deny'];
   moment    timestamptz := clock_timestamp();
+  replaced  json;
 begin
   -- The rows of the scopes are locked first and in the order of every commit: whoever writes rules of one scope waits here.
   perform move_policies(p_scopes, p_scope_ids, p_workspaces, p_covers);
@@ -29,6 +30,14 @@ begin
       and o.revoked_at is null and not o.is_remembered
     where not n.is_remembered
       and array_position(tightness, n.mode) > coalesce(array_position(tightness, o.mode), 1);
+
+  select json_object_agg(o.id, json_build_object('mode', o.mode, 'entries', o.entries, 'locked', o.is_locked, 'expiresAt', o.expires_at))
+    into replaced
+    from unnest(p_scope_ids, p_target_kinds, p_target_names, p_remembered) n (scope_id, target_kind, target_name, is_remembered)
+    join rules o
+      on o.scope_id = n.scope_id and o.target_kind = n.target_kind and o.target_name = n.target_name
+     and o.revoked_at is null and not o.is_remembered
+   where not n.is_remembered;
 
   insert into rules as r (id, scope, scope_id, workspace_id, target_kind, target_name, mode, is_locked, entries, is_remembered,
                           definition_hash, expires_at, approval_id, created_by)
@@ -55,11 +64,11 @@ begin
   select coalesce(n.workspace, '00000000-0000-0000-0000-000000000000'),
          coalesce('user:' || n.user_id, 'system:configuration'), 'rule.written', case n.scope when 'run' then n.scope_id end, r.id::text,
          json_build_object('scope', n.scope || ':' || n.scope_id, 'target', rtrim(n.target_kind || ':' || n.target_name, ':'),
-                           'mode', n.mode, 'isRemembered', n.is_remembered, 'entries', n.entries::json, 'version', r.version,
+                           'mode', r.mode, 'entries', r.entries, 'locked', r.is_locked, 'expiresAt', r.expires_at,
+                           'before', replaced -> r.id::text, 'isRemembered', n.is_remembered, 'version', r.version,
                            'approval', n.approval, 'way', p_way)
-    from unnest(p_ids, p_scopes, p_scope_ids, p_workspaces, p_target_kinds, p_target_names, p_modes, p_entries, p_remembered,
-                p_approvals, p_users)
-         n (id, scope, scope_id, workspace, target_kind, target_name, mode, entries, is_remembered, approval, user_id)
+    from unnest(p_ids, p_scopes, p_scope_ids, p_workspaces, p_target_kinds, p_target_names, p_remembered, p_approvals, p_users)
+         n (id, scope, scope_id, workspace, target_kind, target_name, is_remembered, approval, user_id)
     join rules r
       on r.revoked_at is null
      and case when n.is_remembered then r.id = n.id
