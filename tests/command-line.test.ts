@@ -8,7 +8,7 @@ import { sealAudit } from "@countersign/broker/seal-audit.ts";
 import { testDatabase } from "@countersign/db/testing/test-database.ts";
 import { appScope } from "@countersign/engine/commits/kill-scope.ts";
 import { setRules } from "@countersign/engine/commits/set-rules.ts";
-import { makeWorld, type World } from "@countersign/engine/testing/fixtures.ts";
+import { givenGatedRun, makeWorld, type World } from "@countersign/engine/testing/fixtures.ts";
 import { createToken } from "@countersign/server/tokens.ts";
 import { beforeEach, describe, expect, test } from "vitest";
 import { givenCommandLine } from "./support/command-line.ts";
@@ -329,6 +329,31 @@ describe("rules", () => {
       /It has no effect now: every such call still asks, since the installation says so \(ask_locked@app, rule /,
     );
     expect(set.out).toContain("./countersign explain --tool mail.send --args <json> shows why.");
+  });
+
+  test("that loosen what is locked, or let run what waits, are written after a person has agreed, and say what they replaced", async () => {
+    const set = (...args: string[]) => cli(["rules", "set", "tool:mail.send", ...args]);
+    expect(await set("ask", "--lock", "--for", "2h")).toMatchObject({ code: 0 });
+    for (const change of [["allow"], ["ask"], ["inherit"]]) {
+      const unasked = await set(...change);
+      expect(unasked).toMatchObject({ code: 2, error: expect.stringContaining("--dry-run") });
+      expect(unasked.out).toContain("It loosens what is locked.");
+    }
+    const looked = await set("allow", "--dry-run");
+    expect(looked).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('- tool:mail.send: {"mode":"ask","locked":true'),
+    });
+    expect(json<{ rules: unknown[] }>(await cli(["rules", "ls", "--json"])).rules).toMatchObject([{ mode: "ask" }]);
+    const done = await set("allow", "--yes");
+    expect(done.code).toBe(0);
+    expect(done.out).toMatch(/is allow in this workspace, in place of ask, locked, until \d/);
+
+    expect(await set("inherit")).toMatchObject({ code: 0, out: expect.stringContaining("in place of allow.") });
+    await givenGatedRun(sql, world);
+    const letting = await set("allow");
+    expect(letting).toMatchObject({ code: 2, out: expect.stringContaining("1 open approval is judged again") });
+    expect(await set("off")).toMatchObject({ code: 0 });
   });
 
   test("of a file are shown as a difference, applied with --yes, and refused with the line that is wrong", async () => {

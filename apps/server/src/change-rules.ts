@@ -31,21 +31,40 @@ export async function previewRules(
     const isSame = JSON.stringify(before) === JSON.stringify(after);
     const outcome = isSame ? ("unchanged" as const) : after === undefined ? ("cleared" as const) : ("written" as const);
     const version = there?.version ?? 0;
-    return { isStale: seenVersion !== undefined && seenVersion !== version, target, outcome, version, before, after };
+    const isStale = seenVersion !== undefined && seenVersion !== version;
+    const isLoosening = !isSame && loosens([{ target, rule }], written);
+    return { isStale, target, outcome, version, before, after, isLoosening };
   });
   const stale = found.filter(({ isStale }) => isStale);
   if (stale.length > 0) throw staleTargets(stale);
   const outdone = await findOutdone(sql, scope, changes, tools);
+  const waiting = await countWaiting(sql, scope, changes);
   return {
     scope: scope.scope,
     id: scope.scopeId,
-    changes: found.map(({ isStale: _isStale, ...change }) => ({
+    changes: found.map(({ isStale: _isStale, ...change }, index) => ({
       ...change,
       id: null,
-      waiting: 0,
+      waiting: change.outcome === "unchanged" ? 0 : (waiting[index] ?? 0),
       outdone: outdone.get(keyOf(change.target)),
     })),
   };
+}
+
+/** How many open approvals each change touches, 1,001 for more than 1,000. */
+async function countWaiting(
+  sql: Queryable,
+  { scope, scopeId, workspaceId }: PolicyScope,
+  changes: readonly RuleChange[],
+): Promise<number[]> {
+  const covers = changes.map((change) => change.covers?.join(",") ?? null);
+  const rows = await sql.unsafe<{ waiting: number }[]>(
+    `select count_waiting($1::text, $2::uuid, $3::uuid, n.covers) as waiting
+       from unnest($4::text[]) with ordinality n (covers, at) order by n.at`,
+    [scope, scopeId, workspaceId ?? null, covers],
+    { prepare: true },
+  );
+  return rows.map(({ waiting }) => waiting);
 }
 
 /** Afterwards the scope says of each target what was asked, or nothing has changed: one wrong entry refuses all of them. */

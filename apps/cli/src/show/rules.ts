@@ -12,10 +12,26 @@ import { untilOf } from "./words.ts";
 export type Layer = Extract<InferResponseType<Client["v1"]["rules"]["$get"]>, { rules: unknown }>;
 export type Target = Layer["rules"][number]["target"];
 export type Entry = NonNullable<Layer["rules"][number]["entries"]>[number];
+interface Difference {
+  readonly scope: Applied["scope"];
+  readonly changes: readonly {
+    readonly path: string;
+    readonly before?: unknown;
+    readonly after?: unknown;
+    readonly outdone?: Outdone | undefined;
+  }[];
+}
+
+interface SaidRule {
+  readonly mode: string;
+  readonly locked?: boolean;
+  readonly entries?: readonly Entry[];
+  readonly expiresAt?: string;
+}
 type Applied = Extract<InferResponseType<Client["v1"]["rules"]["$put"]>, { isDryRun: boolean }>;
 
 /** What a document or a preset changes in a scope, a line for what was and one for what is. */
-export function showDifference({ scope, changes }: Applied, { terminal }: Cli): string[] {
+export function showDifference({ scope, changes }: Difference, { terminal }: Cli): string[] {
   const { style } = terminal;
   if (changes.length === 0) return [`This ${scope} says so already.`];
   return changes.flatMap(({ path, before, after, outdone }) => [
@@ -92,9 +108,25 @@ function entryText(entry: Entry): string {
   }
 }
 
+/** What a rule said, in words: its mode, whether it is locked, of what it speaks and until when it holds. */
+export function ruleText(rule: unknown): string {
+  const { mode, locked, entries = [], expiresAt } = rule as SaidRule;
+  return [
+    mode,
+    ...(locked === true ? ["locked"] : []),
+    ...(entries.length === 0 ? [] : [`only ${entries.map((entry) => makeVisible(entryText(entry))).join(" · ")}`]),
+    ...(expiresAt === undefined ? [] : [`until ${absoluteTime(expiresAt)}`]),
+  ].join(", ");
+}
+
 /** What a change does to approvals that wait. */
 export function told(waiting: number): string {
   if (waiting === 0) return "";
+  return ` ${countOf(waiting)} judged again.`;
+}
+
+/** How many open approvals are, as the beginning of a sentence. */
+export function countOf(waiting: number): string {
   const count = waiting > 1_000 ? "More than 1,000" : String(waiting);
-  return ` ${count} open approval${waiting === 1 ? " is" : "s are"} judged again.`;
+  return `${count} open approval${waiting === 1 ? " is" : "s are"}`;
 }

@@ -3,35 +3,15 @@ import type { Command } from "commander";
 import { ask } from "../client.ts";
 import { CliError } from "../exit.ts";
 import { shortId } from "../find-id.ts";
-import { momentIn, type PolicyScope, type ScopeOptions, scopeOf, span, withScope } from "../scope.ts";
-import {
-  type Entry,
-  howToExplain,
-  type Layer,
-  outdoneText,
-  showDifference,
-  showLayer,
-  type Target,
-  told,
-} from "../show/rules.ts";
-import { makeVisible } from "../terminal/visible.ts";
+import { type PolicyScope, type ScopeOptions, scopeOf, withScope } from "../scope.ts";
+import { type Layer, showDifference, showLayer, told } from "../show/rules.ts";
 import { addVerb, type Cli } from "../verb.ts";
 import { confirmChange } from "./confirm-change.ts";
 import { addDialVerb, presetNames } from "./dial.ts";
+import { addSetVerb } from "./set-rule.ts";
 import { addSuggestVerb } from "./suggest.ts";
 
-const modes = ["off", "deny", "ask", "allowlist", "allow"] as const;
-type Mode = (typeof modes)[number];
-
 const here: PolicyScope = { scope: "workspace" };
-
-interface SetOptions extends ScopeOptions {
-  readonly command?: string[];
-  readonly unit?: string[];
-  readonly pattern?: string[];
-  readonly lock?: boolean;
-  readonly for?: number;
-}
 
 interface ApplyOptions extends ScopeOptions {
   readonly yes?: boolean;
@@ -54,33 +34,7 @@ export function addRuleVerbs(program: Command): void {
     },
   });
 
-  addVerb<SetOptions>(rules, {
-    usage: "set <target> <mode>",
-    summary:
-      "Set what one target does: tool:<name>, family:<name>, server:<name> or everything; mode inherit takes it away",
-    options: (command) =>
-      withScope(command)
-        .option("--command <key...>", 'only these commands, such as "git status"')
-        .option("--unit <unit...>", "only what is exactly this: a host, a path, an address")
-        .option("--pattern <regex...>", "only what this matches as a whole, in RE2 syntax")
-        .option("--lock", "scopes further in may only tighten it; for a workspace")
-        .option("--for <span>", "how long, such as 2h", span),
-    async run(cli, [target = "", mode = ""], options) {
-      const { scope, id } = await scopeOf(cli.client, options, here);
-      const change = { target: readTarget(target), ...ruleOf(mode, options) };
-      const query = { scope, ...(id === undefined ? {} : { id }) };
-      const done = await ask(cli.client.v1.rules.$patch({ query, json: { changes: [change] } }));
-      if (cli.isJson) return cli.printJson(done);
-      const [said] = done.changes;
-      const words = { written: `is ${mode}`, cleared: "is inherited", unchanged: "stands as it was" };
-      cli.print([
-        `${makeVisible(target)} ${words[said?.outcome ?? "unchanged"]} in this ${scope}.${told(said?.waiting ?? 0)}`,
-        ...(said?.outdone === undefined
-          ? []
-          : [outdoneText(said.outdone, cli), ...howToExplain(change.target, options)]),
-      ]);
-    },
-  });
+  addSetVerb(rules);
 
   addVerb<ApplyOptions>(rules, {
     usage: "apply <file>",
@@ -159,40 +113,6 @@ function named(layer: Layer, ends: readonly string[]): { id: string; version: nu
       `There ${rule === undefined ? "is" : "are"} ${what} ${JSON.stringify(end)} in this ${layer.scope}; ./countersign rules ls shows them.`,
     );
   });
-}
-
-function readTarget(text: string): Target {
-  if (text === "everything") return { kind: "everything" };
-  const [, kind, name] = /^(tool|family|server):(.+)$/.exec(text) ?? [];
-  if (kind === undefined || name === undefined) {
-    throw new CliError(
-      "usage",
-      `${JSON.stringify(text)} is no target; expected tool:<name>, family:<name>, server:<name> or everything.`,
-    );
-  }
-  return { kind: kind as "tool" | "family" | "server", name };
-}
-
-function ruleOf(mode: string, { command, unit, pattern, lock, for: ms }: SetOptions) {
-  if (mode === "inherit") return { mode: null };
-  if (!isMode(mode)) {
-    throw new CliError("usage", `There is no mode ${JSON.stringify(mode)}; there are ${modes.join(", ")} and inherit.`);
-  }
-  const entries: Entry[] = [
-    ...(command ?? []).map((text) => ({ kind: "command" as const, command: text })),
-    ...(unit ?? []).map((text) => ({ kind: "unit" as const, unit: text })),
-    ...(pattern ?? []).map((text) => ({ kind: "pattern" as const, pattern: text })),
-  ];
-  return {
-    mode,
-    ...(entries.length === 0 ? {} : { entries }),
-    ...(lock === true ? { locked: true } : {}),
-    ...(ms === undefined ? {} : { expiresAt: momentIn(ms) }),
-  };
-}
-
-function isMode(text: string): text is Mode {
-  return modes.some((mode) => mode === text);
 }
 
 /** What is shown is what is applied: what somebody changes meanwhile is a conflict. */

@@ -74,10 +74,14 @@ test("what a change would make of a rule is shown first to whoever may look, ref
     status: 200,
     body: {
       changes: [
-        { outcome: "written", version: 1, before: { mode: "ask", locked: true }, after: { mode: "off" } },
+        {
+          ...{ outcome: "written", version: 1, isLoosening: false, waiting: 0 },
+          ...{ before: { mode: "ask", locked: true }, after: { mode: "off" } },
+        },
         {
           outcome: "written",
           version: 0,
+          isLoosening: true,
           after: { mode: "allowlist", entries, expiresAt: "2040-01-01T00:00:00.000Z" },
         },
         { outcome: "unchanged" },

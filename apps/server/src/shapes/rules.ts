@@ -132,6 +132,10 @@ export const changedSchema = z
           .unknown()
           .optional()
           .openapi({ description: "With dryRun=true: what would be there; absent where nothing" }),
+        isLoosening: z
+          .boolean()
+          .optional()
+          .openapi({ description: "With dryRun=true: calls could run that would wait or be denied now" }),
       }),
     ),
   })
