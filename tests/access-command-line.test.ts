@@ -28,7 +28,7 @@ const cli = (as: string, ...args: string[]) => run(tokens[as] ?? "", ["kb", ...a
 test("a directory is closed to everybody and opened to one person, and the rules are shown", async () => {
   expect((await cli("viewer", "read", "Salaries")).code).toBe(0);
   const closed = await cli("admin", "access", "give", "none", "--dir", "people");
-  expect(closed.out).toContain("Everybody may not read people and all below it.");
+  expect(closed.out).toContain("Nobody may read people and all below it.");
   expect((await cli("viewer", "read", "Salaries")).code).toBe(1);
   expect(await cli("admin", "access", "give", "read", "--dir", "/people/", "--user", viewerName)).toMatchObject({
     code: 0,
@@ -59,7 +59,7 @@ test("what was given is taken, and what is above it counts again", async () => {
   await cli("admin", "access", "give", "none", "--dir", "/");
   await cli("admin", "access", "give", "write", "--dir", "/", "--user", world.admin);
   const opened = await cli("admin", "access", "give", "read", "--page", "Salaries");
-  expect(opened.out).toContain('Everybody may read page "Salaries".');
+  expect(opened.out).toContain('Everybody may read, and nobody may change, page "Salaries".');
   expect((await cli("viewer", "read", "Salaries")).code).toBe(0);
   expect((await cli("admin", "access", "take", "--page", "Salaries")).out).toContain('page "Salaries" is gone');
   expect((await cli("viewer", "read", "Salaries")).code).toBe(1);
@@ -68,6 +68,22 @@ test("what was given is taken, and what is above it counts again", async () => {
     code: 1,
     error: expect.stringContaining("There is no rule for everybody there") as string,
   });
+});
+
+test("the answer says what a rule takes away, from whom, and who keeps it", async () => {
+  const give = async (...args: string[]) => (await cli("admin", "access", "give", ...args)).out;
+  expect(await give("read", "--page", "Salaries", "--user", viewerName)).toContain(
+    `${viewerName} may read, and may not change, page "Salaries".`,
+  );
+  expect(await give("write", "--dir", "people", "--user", viewerName)).toContain(
+    `${viewerName} may read and change people and all below it.`,
+  );
+  expect(await give("none", "--dir", "people")).toContain(
+    `Nobody may read people and all below it, but for ${viewerName}.`,
+  );
+  expect(await give("read", "--dir", "people")).toContain(
+    `Everybody may read, and nobody may change, people and all below it, but for ${viewerName}.`,
+  );
 });
 
 test("a level or a place that is none is refused, and so is whoever is no administrator", async () => {

@@ -49,10 +49,10 @@ export async function removeWebhook(
   tx: Tx,
   { workspaceId, id, removedBy }: { readonly workspaceId: string; readonly id: string; readonly removedBy: string },
 ): Promise<boolean> {
-  const [row] = await tx.unsafe<{ secretName: string }[]>(
+  const [row] = await tx.unsafe<{ secretName: string; events: string[] }[]>(
     `update webhook_endpoints set disabled_at = coalesce(disabled_at, clock_timestamp()), disabled_reason = 'removed'
       where workspace_id = $1::uuid and id = $2::uuid and disabled_reason is distinct from 'removed'
-     returning secret_name as "secretName"`,
+     returning secret_name as "secretName", events`,
     [workspaceId, id],
   );
   if (row === undefined) return false;
@@ -61,7 +61,8 @@ export async function removeWebhook(
       where workspace_id = $1::uuid and name = $2 and deleted_at is null`,
     [workspaceId, row.secretName, removedBy],
   );
-  await appendAudit(tx, { workspaceId, actor: actorOf(removedBy), action: "webhook.removed", subject: id });
+  const details = { events: row.events };
+  await appendAudit(tx, { workspaceId, actor: actorOf(removedBy), action: "webhook.removed", subject: id, details });
   return true;
 }
 
@@ -71,17 +72,18 @@ export async function redeliver(
   asked: { readonly workspaceId: string; readonly deliveryId: string; readonly askedBy: string },
 ): Promise<{ readonly id: string } | undefined> {
   const id = newId();
-  const rows = await tx.unsafe(
+  const [row] = await tx.unsafe<{ webhook: string; event: string }[]>(
     `insert into webhook_deliveries (id, workspace_id, endpoint_id, event, subject, payload, redelivers)
      select $1::uuid, d.workspace_id, d.endpoint_id, d.event, d.subject, d.payload, coalesce(d.redelivers, d.id)
        from webhook_deliveries d
        join webhook_endpoints e on e.id = d.endpoint_id and e.disabled_at is null
       where d.workspace_id = $2::uuid and d.id = $3::uuid
-     returning id`,
+     returning endpoint_id as webhook, event`,
     [id, asked.workspaceId, asked.deliveryId],
   );
-  if (rows.length === 0) return undefined;
+  if (row === undefined) return undefined;
   const { workspaceId, askedBy, deliveryId: subject } = asked;
-  await appendAudit(tx, { workspaceId, actor: actorOf(askedBy), action: "webhook.redelivered", subject });
+  const details = { webhook: row.webhook, event: row.event };
+  await appendAudit(tx, { workspaceId, actor: actorOf(askedBy), action: "webhook.redelivered", subject, details });
   return { id };
 }

@@ -77,6 +77,16 @@ test("an administrator has every row checked: which head, how many rows, which a
   await page.context().close();
 }, 150_000);
 
+test("a row says what it is about", async () => {
+  await sql`insert into audit (workspace_id, actor, action, subject)
+            values (${workspaceId}, 'system', 'capability.acquired', 'mail.send')`;
+  const page = await stage.signIn("admin");
+  await page.goto(`${stage.url}/admin/audit?action=capability.acquired`);
+  await page.getByRole("row", { name: "mail.send" }).waitFor();
+  await expectAccessible(page);
+  await page.context().close();
+});
+
 test("the audit's filter is in its address, and what it leaves nothing of is another emptiness", async () => {
   const page = await stage.signIn("admin");
   await page.goto(`${stage.url}/admin/audit`);

@@ -36,17 +36,24 @@ export async function listAccessRules({ tx, workspaceId }: Writer): Promise<Acce
 
 /**
  * Sets what `rule` says, in place of an earlier rule for the same place and person. Of exactly one of `dir` and `pageId`. A
- * directory may be named in any spelling; the rule holds for all of them, and bears the one that is there.
+ * directory may be named in any spelling; the rule holds for all of them, and bears the one that is there. `levelBefore` is what
+ * the earlier rule said, null where there was none.
  */
-export async function setAccessRule(writer: Writer, rule: NewAccessRule): Promise<AccessRule> {
+export async function setAccessRule(
+  writer: Writer,
+  rule: NewAccessRule,
+): Promise<AccessRule & { readonly levelBefore: AccessLevel | null }> {
   const { tx, workspaceId, userId: createdBy } = writer;
   const dir = rule.dir === null ? null : await placeRule(writer, rule.dir);
-  const [stored] = await tx.unsafe<AccessRule[]>(
-    `insert into access_rules (id, workspace_id, dir, page_id, user_id, level, created_by)
+  const [stored] = await tx.unsafe<(AccessRule & { levelBefore: AccessLevel | null })[]>(
+    `with before as (
+       select level from access_rules
+        where workspace_id = $2 and dir is not distinct from $3 and page_id is not distinct from $4 and user_id is not distinct from $5)
+     insert into access_rules (id, workspace_id, dir, page_id, user_id, level, created_by)
      values ($1, $2, $3, $4, $5, $6, $7)
      on conflict (workspace_id, dir, page_id, user_id)
      do update set level = excluded.level, created_by = excluded.created_by, created_at = clock_timestamp()
-     returning ${columns}`,
+     returning ${columns}, (select level from before) as "levelBefore"`,
     [newId(), workspaceId, dir, rule.pageId, rule.userId, rule.level, createdBy],
     { prepare: true },
   );
@@ -67,8 +74,12 @@ async function placeRule(writer: Writer, asked: string): Promise<string> {
   return dir;
 }
 
-/** Removes a rule; false where there is none of this id. */
-export async function deleteAccessRule({ tx, workspaceId }: Writer, id: string): Promise<boolean> {
-  const gone = await tx`delete from access_rules where workspace_id = ${workspaceId} and id = ${id}::uuid returning id`;
-  return gone.length > 0;
+/** Removes a rule, and returns what it said; undefined where there is none of this id. */
+export async function deleteAccessRule({ tx, workspaceId }: Writer, id: string): Promise<AccessRule | undefined> {
+  const [gone] = await tx.unsafe<AccessRule[]>(
+    `delete from access_rules where workspace_id = $1 and id = $2::uuid returning ${columns}`,
+    [workspaceId, id],
+    { prepare: true },
+  );
+  return gone;
 }

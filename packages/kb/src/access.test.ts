@@ -133,7 +133,10 @@ describe("rules", () => {
     expect(await sees()).toBe(true);
     const rules = await act.do(owner, listAccessRules);
     expect(rules).toHaveLength(4);
-    for (const { id } of rules) expect(await act.do(owner, (writer) => deleteAccessRule(writer, id))).toBe(true);
+    for (const rule of rules) {
+      expect(await act.do(owner, (writer) => deleteAccessRule(writer, rule.id))).toEqual(rule);
+      expect(await act.do(owner, (writer) => deleteAccessRule(writer, rule.id))).toBeUndefined();
+    }
     expect(await sees()).toBe(true);
   });
 

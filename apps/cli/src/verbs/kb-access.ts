@@ -53,7 +53,8 @@ export function addAccessVerbs(kb: Command): void {
 
   addVerb<PlaceOptions>(access, {
     usage: "give <level>",
-    summary: "Set what somebody, or everybody, may do there: none, read or write; in place of the rule there was",
+    summary:
+      "Set what somebody, or everybody, may do there: none, read (and not change) or write; in place of the rule there was",
     options: withPlace,
     async run(cli, [given = ""], options) {
       const level = levels.find((one) => one === given);
@@ -63,8 +64,13 @@ export function addAccessVerbs(kb: Command): void {
       const place = requirePlace(await readPlace(cli.client, options));
       const rule = await ask(cli.client.v1["access-rules"].$put({ json: { ...place, level } }));
       if (cli.isJson) return cli.printJson(rule);
-      const who = rule.user === null ? "Everybody" : makeVisible(rule.user.name);
-      tellDone(cli, `${who} ${nameLevel(level)} ${nameRulePlace(rule)}.`);
+      if (rule.user !== null) return tellDone(cli, `${sayOf(makeVisible(rule.user.name), rule)}.`);
+      const others = (await listRules(cli.client, place.dir)).flatMap(({ dir, pageId, user, level: theirs }) =>
+        user !== null && dir === rule.dir && pageId === rule.pageId && levels.indexOf(theirs) > levels.indexOf(level)
+          ? [makeVisible(user.name)]
+          : [],
+      );
+      tellDone(cli, `${sayOf(undefined, rule)}${others.length === 0 ? "" : `, but for ${others.join(", ")}`}.`);
     },
   });
 
@@ -120,7 +126,17 @@ async function listRules(client: Client, dir: string | undefined) {
 }
 
 function nameLevel(level: string): string {
-  return level === "none" ? "may not read" : level === "read" ? "may read" : "may read and change";
+  return level === "none" ? "may not read" : level === "read" ? "may only read" : "may read and change";
+}
+
+/** What somebody, or everybody, may do from now on, and what not. */
+function sayOf(name: string | undefined, rule: Parameters<typeof nameRulePlace>[0] & { level: string }): string {
+  const place = nameRulePlace(rule);
+  if (rule.level === "none") return `${name === undefined ? "Nobody may" : `${name} may not`} read ${place}`;
+  if (rule.level === "write") return `${name ?? "Everybody"} may read and change ${place}`;
+  return name === undefined
+    ? `Everybody may read, and nobody may change, ${place}`
+    : `${name} may read, and may not change, ${place}`;
 }
 
 function nameRulePlace({

@@ -71,9 +71,8 @@ export function createAccessRuleRoutes({ sql }: ServerDependencies) {
         if (userId !== null && !(await isThere(tx, "users", workspaceId, userId))) {
           throw new Problem("not_found", `There is no user ${userId} in this workspace. GET /v1/users lists them.`);
         }
-        const rule = await setAccessRule(writer, { dir, pageId, userId, level });
-        const details = { dir: rule.dir, pageId, userId, level };
-        await appendAudit(tx, actor, "access_rule.set", rule.id, details);
+        const { levelBefore, ...rule } = await setAccessRule(writer, { dir, pageId, userId, level });
+        await appendAudit(tx, actor, "access_rule.set", rule.id, { ...saidBy(rule), levelBefore });
         return await show(writer, [rule]);
       });
       const [shown] = stored;
@@ -85,16 +84,21 @@ export function createAccessRuleRoutes({ sql }: ServerDependencies) {
       requireRole(actor, "admin", "Removing an access rule");
       const { id } = c.req.valid("param");
       await transaction(sql, async (tx) => {
-        if (!(await deleteAccessRule(writerOf(actor, tx), id))) {
+        const gone = await deleteAccessRule(writerOf(actor, tx), id);
+        if (gone === undefined) {
           throw new Problem(
             "not_found",
             `There is no access rule ${id} in this workspace. GET /v1/access-rules lists them.`,
           );
         }
-        await appendAudit(tx, actor, "access_rule.removed", id, {});
+        await appendAudit(tx, actor, "access_rule.removed", id, saidBy(gone));
       });
       return c.json({ id, outcome: "removed" as const }, 200);
     });
+}
+
+function saidBy({ dir, pageId, userId, level }: AccessRule) {
+  return { dir, pageId, userId, level };
 }
 
 async function isThere(sql: Queryable, table: "pages" | "users", workspaceId: string, id: string): Promise<boolean> {

@@ -168,7 +168,7 @@ test("what a rule closes is not there for others, over any route", async () => {
   expect((await as("operator", "PUT", "/v1/access-rules", { dir: "vault", level: "none" })).status).toBe(403);
   expect((await as("admin", "PUT", "/v1/access-rules", { dir: "vault", level: "none" })).status).toBe(200);
   await as("admin", "PUT", "/v1/access-rules", { dir: "vault", userId: world.operator, level: "write" });
-  const rules = (await as("admin", "GET", "/v1/access-rules")).body["rules"] as { user: { name: string } | null }[];
+  const rules = (await as("admin", "GET", "/v1/access-rules")).body["rules"] as { id: string; user: object | null }[];
   expect(rules).toHaveLength(2);
   for (const path of [`/v1/pages/${id}`, `/v1/nodes/${nodes[0]?.id}`, `/v1/commands/${commands?.[0]?.id}`]) {
     expect((await as("operator", "GET", path)).status, path).toBe(200);
@@ -187,9 +187,22 @@ test("what a rule closes is not there for others, over any route", async () => {
     expect(JSON.stringify((await as("operator", "GET", path)).body), path).toMatch(/gold|Xanadu|vault/);
     expect(JSON.stringify((await as("viewer", "GET", path)).body), path).not.toMatch(/gold|Xanadu|vault/);
   }
-  const audited =
-    await sql`select action from audit where workspace_id = ${world.workspaceId} and action like 'access_rule%'`;
-  expect(audited).toHaveLength(2);
+  await as("admin", "PUT", "/v1/access-rules", { dir: "vault", userId: world.operator, level: "read" });
+  for (const { id } of rules) await as("admin", "DELETE", `/v1/access-rules/${id}`);
+  const audited = await sql`
+    select action, details from audit
+     where workspace_id = ${world.workspaceId} and action like 'access_rule%' order by id`;
+  const [closed, opened] = [
+    { dir: "vault", pageId: null, userId: null, level: "none" },
+    { dir: "vault", pageId: null, userId: world.operator, level: "write" },
+  ];
+  expect(audited).toEqual([
+    { action: "access_rule.set", details: { ...closed, levelBefore: null } },
+    { action: "access_rule.set", details: { ...opened, levelBefore: null } },
+    { action: "access_rule.set", details: { ...opened, level: "read", levelBefore: "write" } },
+    { action: "access_rule.removed", details: closed },
+    { action: "access_rule.removed", details: { ...opened, level: "read" } },
+  ]);
 });
 
 describe("the list of pages", () => {

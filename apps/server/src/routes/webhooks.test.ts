@@ -30,8 +30,10 @@ test("an administrator registers an endpoint, is told its secret once, and remov
 
   expect((await send(lenient, admin, "DELETE", `/v1/webhooks/${id}`)).status).toBe(200);
   expect((await send(lenient, admin, "DELETE", `/v1/webhooks/${id}`)).status).toBe(404);
-  const audited = await sql<{ action: string }[]>`select action from audit where subject = ${id} order by id`;
-  expect(audited.map(({ action }) => action)).toEqual(["webhook.created", "webhook.removed"]);
+  const audited = await sql<{ details: object }[]>`select action, details from audit where subject = ${id} order by id`;
+  expect(audited).toMatchObject([{ action: "webhook.created" }, { action: "webhook.removed" }]);
+  expect(audited[0]?.details).toEqual({ events: expect.any(Array) });
+  expect(audited[1]?.details).toEqual(audited[0]?.details);
 });
 
 test("a registration that is sent again under its key makes one endpoint, and the replay holds no secret", async () => {
@@ -98,6 +100,8 @@ test("the log of deliveries shows every attempt, and a redelivery is a further d
   await sql`insert into webhook_attempts (delivery_id, n, took_ms, status_code, failure) values (${deliveryId}, 1, 12, 500, 'it did not accept it')`;
   const again = await send(lenient, admin, "POST", `/v1/webhooks/deliveries/${deliveryId}/redeliver`);
   expect(again.status).toBe(200);
+  const [audited] = await sql`select action, details from audit where subject = ${deliveryId}`;
+  expect(audited).toEqual({ action: "webhook.redelivered", details: { webhook: id, event: "run.ended" } });
   const page = await send(lenient, admin, "GET", `/v1/webhooks/${id}/deliveries?limit=1`);
   expect(page.body).toMatchObject({
     deliveries: [

@@ -55,6 +55,11 @@ export function Audit() {
                     <tr key={row.id}>
                       <td>
                         <code>{row.action}</code>
+                        {row.subject !== null && (
+                          <div className="fine">
+                            <ExactLine text={row.subject} />
+                          </div>
+                        )}
                       </td>
                       <td>
                         <ExactLine text={row.actorName ?? row.actor} />

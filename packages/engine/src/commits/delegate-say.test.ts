@@ -227,6 +227,9 @@ describe("handing over is refused, and writes nothing", () => {
     expect(await revoke(neighbor.admin)).toBe("forbidden");
     expect(await allRows(sql)).toBe(before);
     expect(await revoke(world.admin)).toBe("revoked");
+    const [audited] =
+      await sql`select details from audit where action = 'say.taken_back' and subject = ${delegationId}`;
+    expect(audited?.["details"]).toEqual({ from: world.approver, to: world.viewer, way: "x" });
     expect(await revoke(world.approver)).toBe("over_already");
   });
 });

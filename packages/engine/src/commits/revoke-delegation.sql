@@ -23,7 +23,10 @@ begin
     update delegations d set revoked_at = clock_timestamp(), revoked_by = p_user where d.id = p_id;
 
     insert into audit (workspace_id, actor, action, subject, details)
-    values (p_workspace, 'user:' || p_user, 'say.taken_back', p_id::text, json_build_object('way', p_way));
+    select p_workspace, 'user:' || p_user, 'say.taken_back', p_id::text,
+           json_build_object('from', d.from_user, 'to', d.to_user, 'way', p_way)
+      from delegations d
+     where d.id = p_id;
   end if;
   return query select coalesce(found, 'forbidden');
 end
