@@ -371,6 +371,17 @@ describe("rules", () => {
     const refused = await cli(["rules", "apply", broken, "--yes"]);
     expect(refused.code).toBe(2);
     expect(refused.error).toContain("line 3");
+
+    // Whatever verb reads a file names it, and every line that is wrong.
+    for (const verb of [["rules", "apply"], ["simulate"]]) {
+      const several = await policyFile('{\n  "rule": [],\n  "dail": {},\n  "dial": {"level": "hihg"}\n}\n');
+      const told = await cli([...verb, several]);
+      expect(told).toMatchObject({ code: 2, error: expect.stringContaining(several) });
+      for (const line of [2, 3, 4]) expect(told.error).toContain(`line ${line}, `);
+      const comma = await cli([...verb, await policyFile('{\n  "rules": [\n  ],\n}\n')]);
+      expect(comma).toMatchObject({ code: 2, error: expect.stringContaining(several) });
+      expect(comma.error).toContain("line 4");
+    }
     expect(json<{ rules: unknown[] }>(await cli(["rules", "ls", "--json"])).rules).toHaveLength(1);
   });
 

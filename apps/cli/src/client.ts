@@ -1,6 +1,7 @@
 import type { App } from "@countersign/server/app.ts";
 import { hc, type InferResponseType } from "hono/client";
 import { CliError, type ExitName } from "./exit.ts";
+import { makeVisible } from "./terminal/visible.ts";
 
 export type Client = ReturnType<typeof createClient>;
 
@@ -80,13 +81,30 @@ const exitsOfStatus: Readonly<Record<number, ExitName>> = {
   428: "conflict",
 };
 
+const mostErrors = 20;
+
+/** What is wrong besides the first place, which the refusal's own words tell; a line for each. */
+function furtherErrors(errors: unknown): string[] {
+  const all = Array.isArray(errors) ? errors.filter(isObject) : [];
+  const left = all.length - mostErrors;
+  return [
+    ...all
+      .slice(1, mostErrors)
+      .map(
+        ({ path, line, message }) =>
+          `  ${line === undefined ? "" : `line ${String(line)}, `}${String(path)}: ${String(message)}`,
+      ),
+    ...(left > 0 ? [`  and ${left} more`] : []),
+  ].map(makeVisible);
+}
+
 /** What a refusal of the server's stands for; of a body that is no problem, only the status. */
 export function refusalOf(status: number, body: unknown): CliError {
   const problem = isObject(body) ? body : {};
-  const { detail } = problem;
+  const { detail, errors } = problem;
   const message = typeof detail === "string" && detail !== "" ? detail : `The server answered ${status}.`;
   const details = status === 503 ? { ...problem, unreachable: true } : problem;
-  return new CliError(exitsOfStatus[status] ?? "error", message, details);
+  return new CliError(exitsOfStatus[status] ?? "error", [message, ...furtherErrors(errors)].join("\n"), details);
 }
 
 function isObject(body: unknown): body is Readonly<Record<string, unknown>> {

@@ -1,4 +1,5 @@
 import { isOutcomeUnknown } from "@countersign/db/connection-errors.ts";
+import { locateJson } from "@countersign/gate/locate-json.ts";
 import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { bodyLimit } from "hono/body-limit";
@@ -87,7 +88,7 @@ export function createApp(deps: ServerDependencies) {
   if (deps.oidc !== undefined) app.route("/", createOidcRoutes(deps, deps.oidc));
 
   app.onError(async (error, c) => {
-    const problem = problemOf(error, c, deps);
+    const problem = await problemOf(error, c, deps);
     await discardRest(c.env ?? {});
     return refuse(c, problem);
   });
@@ -176,16 +177,14 @@ function refuseBody(): never {
   throw new Problem("too_large", `The body is over ${maxBodyBytes} bytes. Send less.`);
 }
 
-function problemOf(error: unknown, c: Context<AppEnv>, deps: ServerDependencies): Problem {
+async function problemOf(error: unknown, c: Context<AppEnv>, deps: ServerDependencies): Promise<Problem> {
   if (error instanceof Problem) return error;
   if (error instanceof HTTPException) {
     // Thrown by the framework's own validators, before a route is entered.
     if (error.status === 415) {
       return new Problem("unsupported_media_type", "Send the body as Content-Type: application/json.");
     }
-    if (error.status === 400) {
-      return new Problem("malformed_json", "The body could not be read as JSON. Send valid JSON in UTF-8.");
-    }
+    if (error.status === 400) return notJson(await c.req.text());
   }
   const requestId = c.get("requestId");
   const { incoming } = c.env ?? {};
@@ -211,6 +210,17 @@ function problemOf(error: unknown, c: Context<AppEnv>, deps: ServerDependencies)
     "internal",
     `Something failed that should not. The server's log has it under the request id ${requestId}.`,
   );
+}
+
+/** That a body is not JSON, and the line where that shows. */
+function notJson(text: string): Problem {
+  const places = locateJson(text);
+  if (places.kind !== "broken")
+    return new Problem("malformed_json", "The body could not be read as JSON. Send valid JSON in UTF-8.");
+  const { line } = places;
+  return new Problem("malformed_json", `The body could not be read as JSON: line ${line} is none. Send valid JSON.`, {
+    errors: [{ path: "json", line, message: "is not JSON" }],
+  });
 }
 
 /** SQLSTATE 55P03: the lock was not to be had in time; 40P01: the database broke a deadlock by ending this one. */

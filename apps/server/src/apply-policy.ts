@@ -128,12 +128,13 @@ async function applyLayer(
   return { ...told, isDryRun: false, version, waiting: Math.min(1_001, Math.max(0, ...touched)) };
 }
 
-/** Reads a document for a scope; refused with every problem and its line. */
-export function readDocument(text: string, { scope }: PolicyScope, tools: Tools): CheckedLayer {
+/** Reads a document for a scope; refused with every problem and its line, after `opening`. */
+export function readDocument(text: string, { scope }: PolicyScope, tools: Tools, opening?: string): CheckedLayer {
   const checked = readPolicyDocument(text, knownTools(tools), scope);
   if (checked.kind === "layer") return checked.layer;
   throw refusedRules(
     checked.problems.map(({ line, path, problem }) => ({ path: path === "" ? "json" : path, line, message: problem })),
+    opening,
   );
 }
 

@@ -26,18 +26,13 @@ function staleRules(found: readonly string[]): Problem {
   );
 }
 
-/** That rules cannot be as they were sent: every place, and what is wrong there. */
+/** That rules cannot be as they were sent: every place, and what is wrong there; `opening` says what that comes to. */
 export function refusedRules(
   errors: readonly { readonly path: string; readonly line?: number; readonly message: string }[],
+  opening = "Nothing was changed: the rules stand as they were.",
 ): Problem {
   const [first] = errors;
   const at = first?.line === undefined ? first?.path : `line ${first.line}, ${first.path}`;
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";
-  return new Problem(
-    "invalid_policy",
-    `Nothing was changed: the rules stand as they were. ${at}: ${first?.message}${more}`,
-    {
-      errors,
-    },
-  );
+  return new Problem("invalid_policy", `${opening} ${at}: ${first?.message}${more}`, { errors });
 }

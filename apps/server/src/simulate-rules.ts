@@ -15,15 +15,21 @@ const mostShown = 200;
 /**
  * What the calls of the last days would have come to if the scope had said what the document says, in place of all it
  * says: judged twice with the tools and the rest of the policy as they are now, so that what differs is the document.
- * What people denied, and kill switches, are left out on both sides.
+ * What people denied, and kill switches, are left out on both sides. Of a document that is text the lines are its own.
  */
 export async function simulateDocument(
   sql: Queryable,
   scope: PolicyScope,
-  asked: { readonly document: object; readonly days: number; readonly workspaceId: string; readonly userId: string },
+  asked: {
+    readonly document: object | string;
+    readonly days: number;
+    readonly workspaceId: string;
+    readonly userId: string;
+  },
   tools: Tools,
 ): Promise<z.infer<typeof simulationSchema>> {
-  const layer = readDocument(JSON.stringify(asked.document, null, 2), scope, tools);
+  const text = typeof asked.document === "string" ? asked.document : JSON.stringify(asked.document, null, 2);
+  const layer = readDocument(text, scope, tools, "Nothing was tried: this is not a policy.");
   const { calls, isTruncated, since } = await readRecordedCalls(sql, scope, asked, tools);
   const declared = new Map(calls.map((call) => [call.policy, call.declared]));
   const { judged, before, after, changes } = simulate(calls, (policy) =>

@@ -34,7 +34,7 @@ const usualFamilies = ["file", "shell", "web", "task", "subagent", "mcp"];
  */
 export function checkRules(source: unknown, known: KnownTools, layer: LayerName): CheckedRules {
   const parsed = ruleList.safeParse(source);
-  if (!parsed.success) return { kind: "refused", problems: parsed.error.issues.map(problemOfIssue) };
+  if (!parsed.success) return { kind: "refused", problems: parsed.error.issues.flatMap(problemsOfIssue) };
   const written = parsed.data;
   const problems = written.flatMap((rule, index) => [
     ...problemsOfRule(rule, known, layer).map(({ keys, problem }) => problemAt([index, ...keys], problem)),
@@ -43,10 +43,10 @@ export function checkRules(source: unknown, known: KnownTools, layer: LayerName)
   return problems.length > 0 ? { kind: "refused", problems } : { kind: "rules", rules: written.map(checkedRule) };
 }
 
-/** A problem as zod reports it. */
-export function problemOfIssue(issue: z.core.$ZodIssue): RuleProblem {
-  const [firstUnknown] = issue.code === "unrecognized_keys" ? issue.keys : [];
-  return problemAt(firstUnknown === undefined ? issue.path : [...issue.path, firstUnknown], issue.message);
+/** The problems that zod reports as one: each unknown key is one of its own, in its own place. */
+export function problemsOfIssue(issue: z.core.$ZodIssue): RuleProblem[] {
+  if (issue.code !== "unrecognized_keys") return [problemAt(issue.path, issue.message)];
+  return issue.keys.map((key) => problemAt([...issue.path, key], `Unrecognized key: ${JSON.stringify(key)}`));
 }
 
 /** A problem with its path written out, such as `[2].entries[0].pattern`. */

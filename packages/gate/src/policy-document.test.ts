@@ -74,7 +74,10 @@ describe("readPolicyDocument", () => {
   });
 
   test("an unknown key is named where it stands", () => {
-    expect(linesOf('{\n  "rules": [],\n  "rulez": []\n}')).toEqual([expect.stringMatching(/^3 rulez: /)]);
+    expect(linesOf('{\n  "rules": [],\n  "rulez": [],\n  "dail": {}\n}')).toEqual([
+      '3 rulez: Unrecognized key: "rulez"',
+      '4 dail: Unrecognized key: "dail"',
+    ]);
   });
 
   test("a key that stands twice is refused: the first would be lost in silence", () => {

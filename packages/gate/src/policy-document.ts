@@ -3,7 +3,7 @@ import {
   checkRules,
   type KnownTools,
   problemAt,
-  problemOfIssue,
+  problemsOfIssue,
   type RuleProblem,
 } from "./check-rules.ts";
 import { type JsonPlaces, locateJson } from "./locate-json.ts";
@@ -51,7 +51,7 @@ type LayerOrProblems =
 
 function checkLayer(source: unknown, known: KnownTools, layer: LayerName): LayerOrProblems {
   const parsed = layerDocument.safeParse(source);
-  if (!parsed.success) return { kind: "refused", problems: parsed.error.issues.map(problemOfIssue) };
+  if (!parsed.success) return { kind: "refused", problems: parsed.error.issues.flatMap(problemsOfIssue) };
   const { rules = [], dial, approvalPolicy, denylistSoftened } = parsed.data;
   const checked = checkRules(rules, known, layer);
   const problems =

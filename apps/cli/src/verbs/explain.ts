@@ -1,9 +1,9 @@
-import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import type { InferResponseType } from "hono/client";
 import { ask, type Client } from "../client.ts";
 import { CliError } from "../exit.ts";
 import { shortId } from "../find-id.ts";
+import { askOfFile, readPolicyFile } from "../policy-file.ts";
 import { type ScopeOptions, scopeOf, withScope } from "../scope.ts";
 import { layTable } from "../terminal/table.ts";
 import { makeVisible } from "../terminal/visible.ts";
@@ -39,28 +39,13 @@ export function addExplainVerbs(program: Command): void {
     summary: "What the calls of the last days would have come to if a scope had said what this policy file says",
     options: (command) => withScope(command).option("--days <count>", "how far back", wholeNumber(1, 90), 7),
     async run(cli, [file = ""], { days, ...options }) {
-      const document = readDocument(file);
+      const document = readPolicyFile(file);
       const scope = await scopeOf(cli.client, options, { scope: "workspace" });
-      const simulated = await ask(cli.client.v1.simulate.$post({ json: { ...scope, days, document } }));
+      const simulated = await askOfFile(file, cli.client.v1.simulate.$post({ json: { ...scope, days, document } }));
       if (cli.isJson) cli.printJson(simulated);
       else cli.print(showSimulation(simulated, cli));
     },
   });
-}
-
-function readDocument(file: string): Record<string, unknown> {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(readFileSync(file, "utf8"));
-  } catch (error) {
-    throw new CliError(
-      "usage",
-      `${file} cannot be read as JSON: ${error instanceof Error ? error.message : String(error)}`,
-    );
-  }
-  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed))
-    throw new CliError("usage", `${file} should hold an object with rules, dial or approvalPolicy.`);
-  return parsed as Record<string, unknown>;
 }
 
 function showExplanation({ tool, recorded, now, rows }: Explanation, { terminal: { style, size } }: Cli): string[] {

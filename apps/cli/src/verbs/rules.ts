@@ -1,8 +1,8 @@
-import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { ask } from "../client.ts";
 import { CliError } from "../exit.ts";
 import { shortId } from "../find-id.ts";
+import { askOfFile, readPolicyFile } from "../policy-file.ts";
 import { type PolicyScope, type ScopeOptions, scopeOf, withScope } from "../scope.ts";
 import { type Layer, showDifference, showLayer, told } from "../show/rules.ts";
 import { addVerb, type Cli } from "../verb.ts";
@@ -117,12 +117,12 @@ function named(layer: Layer, ends: readonly string[]): { id: string; version: nu
 
 /** What is shown is what is applied: what somebody changes meanwhile is a conflict. */
 async function applyFile(cli: Cli, file: string, { yes, dryRun, ...options }: ApplyOptions): Promise<void> {
-  const text = readFile(file);
+  const text = readPolicyFile(file);
   const scope = await scopeOf(cli.client, options, here);
   const query = { scope: scope.scope, ...(scope.id === undefined ? {} : { id: scope.id }) };
-  // The file goes as it is, so that the server can name its lines.
   const asItIs = { init: { body: text } };
-  const planned = await ask(
+  const planned = await askOfFile(
+    file,
     cli.client.v1.rules.$put({ query: { ...query, dryRun: "true" }, header: {}, json: {} }, asItIs),
   );
   if (!cli.isJson) cli.print(showDifference(planned, cli));
@@ -132,17 +132,10 @@ async function applyFile(cli: Cli, file: string, { yes, dryRun, ...options }: Ap
   }
   await confirmChange(cli, yes, `the rules of this ${scope.scope} stay as they are`);
   const header = { "if-match": `"${planned.version}"` };
-  const applied = await ask(
+  const applied = await askOfFile(
+    file,
     cli.client.v1.rules.$put({ query: { ...query, dryRun: "false" }, header, json: {} }, asItIs),
   );
   if (cli.isJson) cli.printJson(applied);
   else cli.print([`${cli.terminal.style.green("✔")} This ${scope.scope} says so now.${told(applied.waiting)}`]);
-}
-
-function readFile(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    throw new CliError("usage", `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
-  }
 }

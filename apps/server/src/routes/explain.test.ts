@@ -137,6 +137,10 @@ test("a simulated document is checked as one that is applied, and is tried on it
     status: 422,
     body: { code: "invalid_policy" },
   });
+  const text = '{\n  "rule": [],\n  "rules": []\n}\n';
+  const refused = await post(people.tokens.viewer, "/v1/simulate", { document: text });
+  expect(refused).toMatchObject({ status: 422, body: { errors: [{ line: 2 }] } });
+  expect(refused.body.detail).toContain("Nothing was tried");
   const idle = await givenRun(sql, people);
   const document = { rules: [{ target: { kind: "everything" }, mode: "deny" }] };
   expect(await post(people.tokens.viewer, "/v1/simulate", { scope: "run", id: idle, document })).toMatchObject({

@@ -169,6 +169,16 @@ describe("a document", () => {
   "dial": { "level": "low" }
 }`;
 
+  test("that is not JSON is refused with the line where that shows", async () => {
+    const { tokens } = await givenPeople(sql);
+    const body = '{\n  "rules": [\n    {"mode": "ask"},\n  ]\n}\n';
+    for (const isDryRun of [true, false]) {
+      const refused = await send(server, tokens.admin, "PUT", `/v1/rules?dryRun=${isDryRun}`, { body });
+      expect(refused).toMatchObject({ status: 400, body: { code: "malformed_json", errors: [{ line: 4 }] } });
+      expect(refused.body.detail).toContain("line 4");
+    }
+  });
+
   test("is shown as a difference first, and changes nothing then", async () => {
     const { tokens } = await givenPeople(sql);
     await patch(tokens.admin, [{ target: tool("human.ask"), mode: "ask" }]);

@@ -42,7 +42,10 @@ export const simulateBody = z
     scope: scopeName.default("workspace"),
     id: uuid.optional(),
     days: z.number().positive().max(90).default(7),
-    document: documentBody.openapi({ description: "What the scope would say, in place of all it says now" }),
+    document: z.union([documentBody, z.string()]).openapi({
+      description:
+        "What the scope would say, in place of all it says now; as text, whatever is wrong in it is told with its line",
+    }),
   })
   .openapi("Simulated");
 

@@ -16,7 +16,7 @@ export function Simulate({ scope }: { readonly scope: ToolScope }) {
   const [text, setText] = useState(example);
   const document = parse(text);
   const simulate = useMutation({
-    mutationFn: () => ask(api.simulate.$post({ json: { ...scope, document: (document ?? {}) as never } })),
+    mutationFn: () => ask(api.simulate.$post({ json: { ...scope, document: text } })),
   });
   const { data } = simulate;
   return (
