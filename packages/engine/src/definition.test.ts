@@ -38,10 +38,19 @@ test("all that is wrong is said at once: unknown fields, unknown tools, capabili
   const unknown = messageOf(() =>
     parseDefinition({ ...least, toolset: ["lok", "send", "__proto__"], caps: ["mail.send", "shell"] }, tools),
   );
-  expect(unknown).toContain('there is no tool "lok"; known: look, send, post');
-  expect(unknown).toContain('there is no tool "__proto__"');
+  expect(unknown).toContain('there is no tool "lok", nor "__proto__"; known: look, send, post');
   expect(unknown).toContain('none of its tools requires the capability "shell"');
   expect(unknown).not.toContain('"mail.send"');
+
+  const both = messageOf(() =>
+    parseDefinition({ ...wrong, toolset: ["lok"], caps: ["shell"], approvers: { roles: [] } }, tools),
+  );
+  for (const problem of ["aproval", "limits.turns", '"lok"', '"shell"', "approvers name nobody"]) {
+    expect(both).toContain(problem);
+  }
+  // What waits on a part that is wrong itself is not told: it may be right once that is.
+  const half = { ...least, approvalExpiresMs: 0, approvers: { remindBeforeMs: 1_000 } };
+  expect(messageOf(() => parseDefinition(half, tools))).not.toContain("remindBeforeMs");
 });
 
 test.each([

@@ -54,20 +54,40 @@ export type Definition = z.infer<typeof definitionSpec>;
  */
 export function parseDefinition(source: unknown, tools: Tools): Definition {
   const parsed = definitionSpec.safeParse(source);
-  if (!parsed.success)
-    throw new EngineError("invalid_definition", `This is not a definition:\n${z.prettifyError(parsed.error)}`);
-  const { name, toolset, caps = [] } = parsed.data;
-  const unknownTools = toolset.filter((tool) => !tools.has(tool));
-  const reachable = new Set(requirementsOf(toolset, tools));
-  const unknownCaps = caps.filter((cap) => !reachable.has(cap));
+  const read = parsed.success ? parsed.data : readParts(source);
   const problems = [
-    ...unknownTools.map((tool) => `there is no tool ${JSON.stringify(tool)}; known: ${[...tools.keys()].join(", ")}`),
-    ...unknownCaps.map((cap) => `none of its tools requires the capability ${JSON.stringify(cap)}`),
-    ...problemsOfApprovers(parsed.data.approvers, parsed.data.approvalExpiresMs),
+    ...(parsed.success ? [] : [z.prettifyError(parsed.error)]),
+    ...[...problemsOfTools(read, tools), ...problemsOfApprovers(read.approvers, read.approvalExpiresMs)].map(
+      (problem) => `✖ ${problem}`,
+    ),
   ];
-  if (problems.length > 0)
-    throw new EngineError("invalid_definition", `The definition ${JSON.stringify(name)}: ${problems.join("; ")}`);
-  return parsed.data;
+  if (parsed.success && problems.length === 0) return parsed.data;
+  throw new EngineError("invalid_definition", `This is not a definition:\n${problems.join("\n")}`);
+}
+
+type Checked = Partial<Pick<Definition, "toolset" | "caps" | "approvers" | "approvalExpiresMs">>;
+
+/** The parts of what is no definition that are right by themselves, so that they too are held to what else must hold. */
+function readParts(source: unknown): Checked {
+  if (typeof source !== "object" || source === null) return {};
+  const { toolset, caps, approvers, approvalExpiresMs } = definitionSpec.shape;
+  const tools = z.object({ toolset, caps }).safeParse(source);
+  // Together, since the times of the rule are compared with how long approvals wait.
+  const people = z.object({ approvers, approvalExpiresMs }).safeParse(source);
+  return { ...(tools.success ? tools.data : {}), ...(people.success ? people.data : {}) };
+}
+
+function problemsOfTools({ toolset, caps = [] }: Checked, tools: Tools): string[] {
+  if (toolset === undefined) return [];
+  const unknown = toolset.filter((tool) => !tools.has(tool)).map((tool) => JSON.stringify(tool));
+  const reachable = new Set(requirementsOf(toolset, tools));
+  const known = [...tools.keys()].join(", ");
+  return [
+    ...(unknown.length === 0 ? [] : [`there is no tool ${unknown.join(", nor ")}; known: ${known}`]),
+    ...caps
+      .filter((cap) => !reachable.has(cap))
+      .map((cap) => `none of its tools requires the capability ${JSON.stringify(cap)}`),
+  ];
 }
 
 /** The capabilities a run of this definition is granted when it starts: what its tools require, narrowed by `caps`. */
