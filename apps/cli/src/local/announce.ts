@@ -16,6 +16,10 @@ export interface Standing {
   /** Signs the person at this machine in, once. */
   readonly loginUrl: string;
   readonly dataDir: string;
+  /** The workspace is the demo's: its mail goes to this machine, and its token stays. */
+  readonly isDemo: boolean;
+  /** A run to start by hand. */
+  readonly example: { readonly definition: string; readonly input: string } | undefined;
   readonly tasks: readonly Task[];
   readonly elapsedMs: number;
 }
@@ -84,7 +88,8 @@ function elapsed(sinceMs: number): number {
   return Math.round(performance.now() - sinceMs);
 }
 
-function standingLines({ url, loginUrl, dataDir, tasks, elapsedMs }: Standing, { terminal }: Cli): string[] {
+function standingLines(standing: Standing, { terminal }: Cli): string[] {
+  const { url, loginUrl, dataDir, isDemo, example, tasks, elapsedMs } = standing;
   const { style, size } = terminal;
   const count =
     tasks.length === 0
@@ -115,11 +120,19 @@ function standingLines({ url, loginUrl, dataDir, tasks, elapsedMs }: Standing, {
     "",
     `${style.dim("Another link to sign in ")}${style.cyan("./countersign login")}`,
     `${style.dim("Everything that waits   ")}${style.cyan("./countersign tasks watch")}`,
-    `${style.dim("Start one yourself      ")}${style.cyan('./countersign runs start triage "the leaf rake needs a new handle" --watch')}`,
+    ...(example === undefined
+      ? []
+      : [
+          `${style.dim("Start one yourself      ")}${style.cyan(`./countersign runs start ${example.definition} "${example.input}" --watch`)}`,
+        ]),
     ...(dataDir === usualDataDir
       ? []
       : [`${style.dim("In another terminal     ")}${style.cyan(`export COUNTERSIGN_DATA=${dataDir}`)}`]),
-    style.dim(`Mail is kept in ${shown(dataDir)}/mail and goes nowhere. Ctrl-C stops everything; the cards wait on.`),
+    style.dim(
+      isDemo
+        ? `Mail is kept in ${shown(dataDir)}/mail and goes nowhere. Ctrl-C stops everything; the cards wait on.`
+        : "Ctrl-C stops everything and revokes the command line's token, which otherwise expires in a day; the cards wait on.",
+    ),
     "",
   ];
 }

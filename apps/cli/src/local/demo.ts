@@ -61,3 +61,6 @@ export const demoRuns = [
     key: "demo-evening-planner",
   },
 ] as const;
+
+/** One more, for a person to start. */
+export const demoExample = { definition: "triage", input: "the leaf rake needs a new handle" } as const;

@@ -1,12 +1,12 @@
 import { ask, type Client, type Task } from "../client.ts";
 import { CliError } from "../exit.ts";
 import { pause } from "../verbs/interrupt.ts";
-import { demoRuns } from "./demo.ts";
+import { demoExample, demoRuns } from "./demo.ts";
 
 const patienceMs = 20_000;
 
-/** Starts each run of the demo that was not started before. */
-export async function startDemoRuns(client: Client): Promise<void> {
+/** Starts each run of the demo that was not started before. Returns one to start by hand, where its agent is there. */
+export async function startDemoRuns(client: Client): Promise<typeof demoExample | undefined> {
   const { definitions } = await ask(client.v1.definitions.$get({ query: {} }));
   const names = new Set(definitions.map(({ name }) => name));
   for (const run of demoRuns) {
@@ -17,6 +17,13 @@ export async function startDemoRuns(client: Client): Promise<void> {
       throw error;
     });
   }
+  return names.has(demoExample.definition) ? demoExample : undefined;
+}
+
+/** The open cards. */
+export async function listCards(client: Client): Promise<Task[]> {
+  const { tasks } = await ask(client.v1.tasks.$get({ query: { limit: 50 } }));
+  return tasks;
 }
 
 /** The open cards, once no run of the newest is under way any more; after a while those that there are. */
@@ -25,10 +32,7 @@ export async function waitForCards(client: Client, signal: AbortSignal): Promise
   for (;;) {
     const { runs } = await ask(client.v1.runs.$get({ query: { limit: 50 } }));
     const isMoving = runs.some(({ status }) => status === "queued" || status === "running");
-    if (!isMoving || signal.aborted || performance.now() > until) {
-      const { tasks } = await ask(client.v1.tasks.$get({ query: { limit: 50 } }));
-      return tasks;
-    }
+    if (!isMoving || signal.aborted || performance.now() > until) return await listCards(client);
     await pause(50, signal);
   }
 }

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { becomeClean } from "@countersign/broker/become-clean.ts";
 import { loadKeyring } from "@countersign/broker/keyring.ts";
 import { seedFromEnvironment, type SeedReport } from "@countersign/broker/seed-from-environment.ts";
@@ -6,7 +5,7 @@ import { connect } from "@countersign/db/connect.ts";
 import type { CliConfig } from "../config.ts";
 import type { Announcer } from "./announce.ts";
 import { migrateDatabase } from "./migrate.ts";
-import { settleIn } from "./seed.ts";
+import { findHome } from "./seed.ts";
 import { findDatabase, type StartOptions } from "./start-all.ts";
 
 /**
@@ -24,7 +23,7 @@ export async function seedAndBecomeClean(
   await migrateDatabase(direct);
   const sql = connect(direct, { max: 2, applicationName: "countersign dev, seeding" });
   try {
-    const { workspaceId } = await settleIn(sql, join(config.dataDir, "seed.json"));
+    const { workspaceId } = await findHome(sql);
     const { current, keyring } = await loadKeyring(config.dataDir);
     const reports = await seedFromEnvironment(sql, current.publicKey, config.environment, { workspaceId, keyring });
     for (const report of reports) announcer.note(textOf(report));

@@ -7,6 +7,7 @@ import { transaction } from "@countersign/db/transaction.ts";
 import { definitionSpec } from "@countersign/engine/definition.ts";
 import { importFolder } from "@countersign/kb/import-folder.ts";
 import { hashToken } from "@countersign/server/auth.ts";
+import { appendAudit } from "@countersign/server/queries/audit.ts";
 import { createToken } from "@countersign/server/tokens.ts";
 import { z } from "zod";
 import { lockWorkspaces } from "./lock-workspaces.ts";
@@ -26,10 +27,10 @@ const pagesDir = join(import.meta.dirname, "../../demo");
 const seedSchema = z.object({ workspaceId: z.uuid(), arePagesIn: z.boolean() });
 
 /**
- * The workspace and the administrator that `dev` acts for. An empty database gets the demo's: people, definitions, pages;
- * once, and a start that was interrupted is gone on with. A database that is in use is left as it is.
+ * The workspace and the administrator that `dev` acts for. An empty database gets the demo's, with its people and
+ * definitions; one that is in use is left as it is.
  */
-export async function settleIn(sql: Sql, seedFile: string): Promise<Home> {
+export async function findHome(sql: Sql): Promise<Home> {
   const workspaceId = await transaction(sql, findOrMakeWorkspace);
   const [user] = await sql<{ id: string; workspace: string }[]>`
     select u.id, w.name as workspace
@@ -37,13 +38,15 @@ export async function settleIn(sql: Sql, seedFile: string): Promise<Home> {
      where u.workspace_id = ${workspaceId} and u.role = 'admin' and u.disabled_at is null
      order by u.created_at, u.id limit 1`;
   if (user === undefined) throw new Error(`The workspace ${workspaceId} has no administrator to act for`);
-  const isDemo = user.workspace === demoWorkspace;
+  return { workspaceId, userId: user.id, isDemo: user.workspace === demoWorkspace };
+}
+
+/** Afterwards the demo's workspace has its pages, from the first start on; one that was interrupted is gone on with. */
+export async function settlePages(sql: Sql, { workspaceId, userId }: Home, seedFile: string): Promise<void> {
   const seed = readPrivate(seedFile, seedSchema);
-  if (isDemo && !(seed?.workspaceId === workspaceId && seed.arePagesIn)) {
-    await importFolder(sql, { workspaceId, userId: user.id, folder: pagesDir });
-    writePrivate(seedFile, { workspaceId, arePagesIn: true });
-  }
-  return { workspaceId, userId: user.id, isDemo };
+  if (seed?.workspaceId === workspaceId && seed.arePagesIn) return;
+  await importFolder(sql, { workspaceId, userId, folder: pagesDir });
+  writePrivate(seedFile, { workspaceId, arePagesIn: true });
 }
 
 async function findOrMakeWorkspace(tx: Tx): Promise<string> {
@@ -68,17 +71,42 @@ async function findOrMakeWorkspace(tx: Tx): Promise<string> {
   return workspaceId;
 }
 
-/** A token of the home's user: the given one where it still counts, else a new one. */
-export async function settleToken(sql: Sql, { workspaceId, userId }: Home, known: string | undefined): Promise<string> {
-  if (known !== undefined) {
+const way = "countersign dev";
+
+/** How long a token counts in a workspace that is not the demo's, where nobody revokes it. */
+const tokenMs = 24 * 60 * 60_000;
+
+/**
+ * A token of the home's user. In the demo's workspace it stays: the given one where it still counts, else a new one. In
+ * any other it is new at each start, expires after a day, and the given one counts no longer.
+ */
+export async function settleToken(sql: Sql, home: Home, known: string | undefined): Promise<string> {
+  const { workspaceId, userId, isDemo } = home;
+  if (known !== undefined && !isDemo) await revokeToken(sql, home, known);
+  if (known !== undefined && isDemo) {
     const found = await sql`
       select from tokens
        where hash = ${hashToken(known)} and user_id = ${userId} and revoked_at is null
          and (expires_at is null or expires_at > clock_timestamp())`;
     if (found.length > 0) return known;
   }
-  const { token } = await createToken(sql, { workspaceId, userId, label: "countersign dev", mayDecide: true });
-  return token;
+  return await transaction(sql, async (tx) => {
+    const expiry = isDemo ? {} : { expiresAt: new Date(Date.now() + tokenMs) };
+    const { id, token } = await createToken(tx, { workspaceId, userId, label: way, mayDecide: true, ...expiry });
+    await appendAudit(tx, home, "token.created", id, { user: userId, mayDecide: true, actsFor: [], ...expiry, way });
+    return token;
+  });
+}
+
+/** Afterwards the token is refused wherever it is sent; one that is not the home's user's is left alone. */
+export async function revokeToken(sql: Sql, home: Home, token: string): Promise<void> {
+  await transaction(sql, async (tx) => {
+    const [revoked] = await tx<{ id: string }[]>`
+      update tokens set revoked_at = clock_timestamp()
+       where hash = ${hashToken(token)} and user_id = ${home.userId} and revoked_at is null
+      returning id`;
+    if (revoked !== undefined) await appendAudit(tx, home, "token.revoked", revoked.id, { user: home.userId, way });
+  });
 }
 
 const secretName = "demo-mail";

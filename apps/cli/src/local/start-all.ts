@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { cleanEnvironment } from "@countersign/broker/environment.ts";
-import { connect } from "@countersign/db/connect.ts";
+import { connect, type Sql } from "@countersign/db/connect.ts";
 import { type EmbeddedPostgres, startEmbedded } from "@countersign/db/embedded.ts";
 import { createLoginLink } from "@countersign/server/sessions.ts";
 import { type Client, createClient } from "../client.ts";
@@ -13,11 +13,11 @@ import type { CliError } from "../exit.ts";
 import type { Cli } from "../verb.ts";
 import type { Announcer } from "./announce.ts";
 import { buildPages } from "./build-pages.ts";
-import { startDemoRuns, waitForCards } from "./first-cards.ts";
+import { listCards, startDemoRuns, waitForCards } from "./first-cards.ts";
 import { type MailServer, startMailServer } from "./mail-server.ts";
 import { migrateDatabase } from "./migrate.ts";
 import { readPrivate, writePrivate } from "./private-file.ts";
-import { settleIn, settleMailSecret, settleToken } from "./seed.ts";
+import { findHome, type Home, revokeToken, settleMailSecret, settlePages, settleToken } from "./seed.ts";
 import { type Program, superviseProgram } from "./supervise.ts";
 
 /** A part that runs until it is stopped. */
@@ -59,8 +59,12 @@ export async function startAll(cli: Cli, announcer: Announcer, options: StartOpt
   announcer.step("database is up to date", since);
   signal.throwIfAborted();
 
-  const mail = await startMailServer(inFolder("mail-server.json"), inFolder("mail"), announcer.mail);
-  onStarted({ name: "mail", stop: () => mail.close() });
+  const { home, hasModelKey } = await lookAround(urls.direct);
+  // In any other workspace mail goes where that workspace's secret says.
+  const mail = home.isDemo
+    ? await startMailServer(inFolder("mail-server.json"), inFolder("mail"), announcer.mail)
+    : undefined;
+  if (mail !== undefined) onStarted({ name: "mail", stop: () => mail.close() });
   signal.throwIfAborted();
 
   const unbuilt = await pages;
@@ -69,20 +73,22 @@ export async function startAll(cli: Cli, announcer: Announcer, options: StartOpt
 
   since = performance.now();
   announcer.doing("server and worker start");
-  const programs = startPrograms(config, urls, announcer, options, await hasModelKey(urls.direct));
-  const settled = settle(config, urls.pooled, programs, mail);
+  const programs = startPrograms(config, urls, announcer, options, hasModelKey);
+  const settled = settle(config, urls.pooled, home, programs, mail, onStarted);
   // All of them, so that whatever was started is known before anything is stopped.
   const [serverEnd, workerEnd, settledEnd] = await Promise.allSettled([programs.server, programs.worker, settled]);
   for (const end of [serverEnd, workerEnd, settledEnd]) if (end.status === "rejected") throw end.reason;
-  const { url, loginUrl, client, isDemo } = await settled;
-  announcer.step(`server and worker run, mail on 127.0.0.1:${mail.settings.port}`, since);
+  const { url, loginUrl, client } = await settled;
+  const where = mail === undefined ? "" : `, mail on 127.0.0.1:${mail.settings.port}`;
+  announcer.step(`server and worker run${where}`, since);
   signal.throwIfAborted();
 
-  announcer.doing("the demo's agents work until they need you");
-  if (isDemo) await startDemoRuns(client);
-  const tasks = await waitForCards(client, signal);
+  if (home.isDemo) announcer.doing("the demo's agents work until they need you");
+  const example = home.isDemo ? await startDemoRuns(client) : undefined;
+  const tasks = home.isDemo ? await waitForCards(client, signal) : await listCards(client);
   signal.throwIfAborted();
-  announcer.standing({ url, loginUrl, dataDir, tasks, elapsedMs: Math.round(performance.now()) });
+  const { isDemo } = home;
+  announcer.standing({ url, loginUrl, dataDir, isDemo, example, tasks, elapsedMs: Math.round(performance.now()) });
 }
 
 interface Urls {
@@ -118,12 +124,15 @@ export async function findDatabase(
 /** How often PostgreSQL is looked for. */
 const postgresWatchMs = 2_000;
 
-/** The same definitions are answered by Claude where a key for it is stored, and play their scenarios where none is. */
-async function hasModelKey(databaseUrl: string): Promise<boolean> {
+/**
+ * Whom this start acts for, and whether a key for Claude is stored: the same definitions are answered by it where one is,
+ * and play their scenarios where none is.
+ */
+async function lookAround(databaseUrl: string): Promise<{ readonly home: Home; readonly hasModelKey: boolean }> {
   const sql = connect(databaseUrl, { max: 1, applicationName: "countersign dev" });
   try {
     const [found] = await sql`select from secrets where capability = 'llm.anthropic' and deleted_at is null limit 1`;
-    return found !== undefined;
+    return { home: await findHome(sql), hasModelKey: found !== undefined };
   } finally {
     await sql.end();
   }
@@ -194,26 +203,36 @@ function startPrograms(
   return { server, worker };
 }
 
-/** People, definitions, pages and token as soon as the database allows; the secret once the worker has made its key. */
+/** Pages and token as soon as the database allows; the demo's secret, where it has `mail`, once the worker has made its key. */
 async function settle(
   { dataDir }: CliConfig,
   databaseUrl: string,
+  home: Home,
   programs: Programs,
-  mail: MailServer,
-): Promise<{ readonly url: string; readonly loginUrl: string; readonly client: Client; readonly isDemo: boolean }> {
+  mail: MailServer | undefined,
+  onStarted: StartOptions["onStarted"],
+): Promise<{ readonly url: string; readonly loginUrl: string; readonly client: Client }> {
   const file = join(dataDir, connectionFile);
-  const sql = connect(databaseUrl, { max: 2, applicationName: "countersign dev" });
+  const open = (): Sql => connect(databaseUrl, { max: 2, applicationName: "countersign dev" });
+  const sql = open();
   try {
-    const home = await settleIn(sql, join(dataDir, "seed.json"));
+    if (home.isDemo) await settlePages(sql, home, join(dataDir, "seed.json"));
     const token = await settleToken(sql, home, readPrivate(file, connectionSchema)?.token);
+    if (!home.isDemo) {
+      const stop = async (): Promise<void> => {
+        const last = open();
+        await revokeToken(last, home, token).finally(() => last.end());
+      };
+      onStarted({ name: "the command line's access", stop });
+    }
     await programs.worker;
-    await settleMailSecret(sql, home, dataDir, mail.settings);
+    if (mail !== undefined) await settleMailSecret(sql, home, dataDir, mail.settings);
     const { ready } = await programs.server;
     const here = addressOf(String(ready["url"]));
     writePrivate(file, { url: here, token });
     const { path } = await createLoginLink(sql, { ...home, mayDecide: true });
     const url = typeof ready["publicUrl"] === "string" ? new URL(ready["publicUrl"]).origin : here;
-    return { url, loginUrl: `${url}${path}`, client: createClient(here, token), isDemo: home.isDemo };
+    return { url, loginUrl: `${url}${path}`, client: createClient(here, token) };
   } finally {
     await sql.end();
   }
