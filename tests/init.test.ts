@@ -90,6 +90,18 @@ describe("init", () => {
   });
 });
 
+test("an address that cannot be read is told of without the password in it", async () => {
+  const wrong = { ...environment, DATABASE_URL: "postgres://u:geheim/x@127.0.0.1:1/x" };
+  for (const args of [["migrate"], ["init", "--workspace", "Acme", "--admin", "Ada"], ["doctor"]]) {
+    const refused = await runVerb(wrong, args);
+    expect(refused.code, args[0]).toBe(1);
+    const told = refused.out + refused.error;
+    expect(told).toContain("postgres://user:password@host/database");
+    expect(told).not.toContain("geheim");
+    expect(told).not.toContain("    at ");
+  }
+});
+
 test("a database without our tables is refused by init, serve and worker, with what to do", async () => {
   const name = `${new URL(url).pathname.slice(1)}_bare`;
   await sql`create database ${sql(name)} template template0 encoding 'UTF8' locale 'C.UTF-8'`;

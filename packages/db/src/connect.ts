@@ -1,6 +1,7 @@
 import postgres from "postgres";
 import { knowArrayTypes } from "./array-types.ts";
 import { createLender } from "./lender.ts";
+import { Refusal } from "./refusal.ts";
 import { silentSockets } from "./silent-socket.ts";
 
 /** A pool of connections to the one database. */
@@ -32,10 +33,15 @@ export type ConnectOptions = {
 /**
  * A client for the database at `url`; nothing is sent until the first query.
  * `int8` arrives as a number (one beyond 2^53 throws), other types as the driver has them; arrays may be parameters
- * (`$1::uuid[]`); NOTICEs are dropped. A refused connection rejects the query that needed it. `sql.end({ timeout })`
+ * (`$1::uuid[]`); NOTICEs are dropped. Throws Refusal, which repeats nothing of it, for a `url` that is no address. A refused connection rejects the query that needed it. `sql.end({ timeout })`
  * waits for what is in hand, 10 seconds unless told otherwise.
  */
 export function connect(url: string, options: ConnectOptions = {}): Sql {
+  if (!isAddress(url)) {
+    throw new Refusal(
+      "The address of the database cannot be read. Set DATABASE_URL, and DATABASE_DIRECT_URL if it is set, to postgres://user:password@host/database; in a password write / as %2F, @ as %40, # as %23, ? as %3F and % as %25.",
+    );
+  }
   const max = options.max ?? 10;
   const idleTimeoutSeconds = options.idleTimeoutSeconds ?? 0;
   const settings = {
@@ -64,6 +70,15 @@ export function connect(url: string, options: ConnectOptions = {}): Sql {
     await Promise.all([endPool({ timeout }), lender.end(timeout * 1000)]);
   };
   return sql;
+}
+
+function isAddress(url: string): boolean {
+  try {
+    // The driver decodes its parts.
+    return /^postgres(ql)?:$/.test(new URL(url).protocol) && decodeURIComponent(url) !== "";
+  } catch {
+    return false;
+  }
 }
 
 const lenders = new WeakMap<object, ReturnType<typeof createLender>>();
