@@ -207,6 +207,39 @@ describe("tokens and definitions", () => {
   });
 });
 
+describe("definitions", () => {
+  test("defs show writes what defs apply takes, whatever it holds; what a list holds is refused with that", async () => {
+    const file = join(data, "round.json");
+    const spec = { name: "round", model: "scripted", instructions: "Say \u202e⏎ ⟨\n\u{e0041}.", toolset: ["kb.read"] };
+    await writeFile(file, JSON.stringify(spec));
+    expect(await cli(["defs", "apply", file, "--yes"])).toMatchObject({ code: 0 });
+    for (const more of [[], ["--json"]]) {
+      const { out } = await cli(["defs", "show", "round", ...more]);
+      expect(JSON.parse(out)).toMatchObject(spec);
+      await writeFile(file, out);
+      expect((await cli(["defs", "apply", file])).out).toContain("round is unchanged");
+    }
+    expect((await cli(["defs", "show", "round"])).out).not.toMatch(/[\u202e\u{e0041}]/u);
+    expect(await cli(["defs", "show", "nobody"])).toMatchObject({ code: 1 });
+    await writeFile(file, (await cli(["defs", "ls", "--json"])).out);
+    const listed = await cli(["defs", "apply", file]);
+    expect(listed).toMatchObject({ code: 2, error: expect.stringContaining("./countersign defs show <name>") });
+  });
+
+  test("one whose toolset names tools that the server does not have is told of by defs ls and doctor", async () => {
+    const spec = { name: "agent", model: "scripted", instructions: "", toolset: ["kb.read", "my.gone"] };
+    await sql`
+      update definition_versions set spec = ${JSON.stringify(spec)}::text::json
+       where definition_id in (select id from definitions where workspace_id = ${world.workspaceId})`;
+    const told = "agent names tools that the server does not have: my.gone";
+    expect((await cli(["defs", "ls"])).out).toContain(told);
+    expect(await cli(["doctor"])).toMatchObject({
+      code: 0,
+      out: expect.stringContaining(`tools: the definition ${told}`),
+    });
+  });
+});
+
 describe("people", () => {
   test("are added, listed and given another role by an administrator; others see names", async () => {
     const added = await cli(["people", "add", "--name", "Bea", "--role", "viewer", "--email", "bea@example.org"]);

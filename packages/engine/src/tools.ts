@@ -73,7 +73,7 @@ function problemsOf(
   for (const capability of tool.requires ?? []) {
     if (capabilities === undefined || capabilities.has(capability)) continue;
     problems.push(
-      `${name} requires the capability ${JSON.stringify(capability)}, which nobody knows; known: ${[...capabilities].toSorted().join(", ")}`,
+      `${name} requires the capability ${JSON.stringify(capability)}, which nobody knows: export it from a module of tools (export const capabilities = [${JSON.stringify(capability)}]), or name one that is known: ${[...capabilities].toSorted().join(", ")}`,
     );
   }
   return problems;

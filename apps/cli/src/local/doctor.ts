@@ -9,6 +9,7 @@ import { findMissing } from "@countersign/db/migrate.ts";
 import { ask } from "../client.ts";
 import type { CliConfig } from "../config.ts";
 import { CliError } from "../exit.ts";
+import { missingToolsAdvice, readDefinitions } from "../read-definitions.ts";
 import { pause } from "../verbs/interrupt.ts";
 import type { Cli } from "../verb.ts";
 import { checkVectors } from "./check-vectors.ts";
@@ -26,7 +27,7 @@ export async function examine(cli: Cli): Promise<void> {
   const findings = [
     ...checkEnvironment(cli.config),
     ...(await checkDatabase(cli.config)),
-    await checkServerAnswer(cli),
+    ...(await checkServerAnswer(cli)),
   ];
   if (cli.isJson) cli.printJson(findings);
   else cli.print(findings.flatMap((finding) => show(finding, cli)));
@@ -142,12 +143,21 @@ async function checkKeys(sql: Sql, { dataDir }: CliConfig): Promise<Finding> {
   }
 }
 
-async function checkServerAnswer(cli: Cli): Promise<Finding> {
+async function checkServerAnswer(cli: Cli): Promise<Finding[]> {
   try {
     const { name, role, workspace } = await ask(cli.client.v1.me.$get());
-    return { about: "server", state: "ok", found: `it answers ${name} (${role}) in ${workspace.name}` };
+    const lacking = (await readDefinitions(cli.client)).filter(({ missingTools }) => missingTools.length > 0);
+    return [
+      { about: "server", state: "ok", found: `it answers ${name} (${role}) in ${workspace.name}` },
+      ...lacking.map((one): Finding => ({
+        about: "tools",
+        state: "warn",
+        found: `the definition ${one.name} names tools that the server does not have: ${one.missingTools.join(", ")}`,
+        advice: missingToolsAdvice,
+      })),
+    ];
   } catch (error) {
-    return { about: "server", state: "bad", found: error instanceof Error ? error.message : String(error) };
+    return [{ about: "server", state: "bad", found: error instanceof Error ? error.message : String(error) }];
   }
 }
 

@@ -2,11 +2,11 @@ import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import type { InferResponseType } from "hono/client";
 import { ask, type Client } from "../client.ts";
-import { readEveryPage } from "../every-page.ts";
 import { CliError } from "../exit.ts";
+import { missingToolsAdvice, readDefinitions } from "../read-definitions.ts";
 import { layTable } from "../terminal/table.ts";
 import { relativeTime } from "../terminal/time.ts";
-import { makeVisible } from "../terminal/visible.ts";
+import { inertJson, makeVisible } from "../terminal/visible.ts";
 import { addVerb, type Cli } from "../verb.ts";
 import { confirmChange } from "./confirm-change.ts";
 
@@ -29,10 +29,7 @@ export function addDefinitionVerbs(program: Command): void {
     isDefault: true,
     summary: "The definitions in their current version",
     async run(cli) {
-      const found = await readEveryPage(async (query) => {
-        const { definitions: rows, nextCursor } = await ask(cli.client.v1.definitions.$get({ query }));
-        return { rows, nextCursor };
-      });
+      const found = await readDefinitions(cli.client);
       if (cli.isJson) return cli.printJson(found);
       const { style, size } = cli.terminal;
       const rows = found.map(({ name, version, createdAt, spec }) => [
@@ -42,6 +39,23 @@ export function addDefinitionVerbs(program: Command): void {
         { text: relativeTime(createdAt), paint: style.dim },
       ]);
       cli.print(layTable(rows, 1, size().columns));
+      const lacking = found.filter(({ missingTools }) => missingTools.length > 0);
+      cli.print(lacking.map(({ name, missingTools }) => style.yellow(`! ${makeVisible(lackOf(name, missingTools))}`)));
+      if (lacking.length > 0) cli.print([missingToolsAdvice]);
+    },
+  });
+
+  addVerb(definitions, {
+    usage: "show <name>",
+    summary: "A definition in its current version, as JSON that apply takes",
+    async run(cli, [name = ""]) {
+      const [found] = (await ask(cli.client.v1.definitions.$get({ query: { name } }))).definitions;
+      if (found === undefined) {
+        const named = JSON.stringify(name);
+        throw new CliError("error", `There is no definition ${named}. ./countersign defs ls lists them.`);
+      }
+      if (cli.isJson) cli.printJson(found.spec);
+      else cli.terminal.write(`${inertJson(found.spec, 2)}\n`);
     },
   });
 
@@ -66,10 +80,23 @@ function readSpecs(file: string): Spec[] {
   }
   const specs = Array.isArray(parsed) ? parsed : [parsed];
   for (const spec of specs) {
-    if (typeof spec === "object" && spec !== null && "name" in spec && typeof spec.name === "string") continue;
+    const isListed = typeof spec === "object" && spec !== null && "spec" in spec;
+    if (!isListed && typeof spec === "object" && spec !== null && "name" in spec && typeof spec.name === "string")
+      continue;
+    if (isListed) {
+      throw new CliError(
+        "usage",
+        `${file} holds a definition as lists have it; apply takes what is under "spec" alone, as ./countersign defs show <name> writes it.`,
+      );
+    }
     throw new CliError("usage", `${file} should hold a definition, or a list of them, each an object with a name.`);
   }
   return specs as Spec[];
+}
+
+/** That a definition cannot work as it says. */
+function lackOf(name: string, missingTools: readonly string[]): string {
+  return `${name} names tools that the server does not have: ${missingTools.join(", ")}`;
 }
 
 /** What is shown is what is applied: a version that somebody made meanwhile is a conflict. */
