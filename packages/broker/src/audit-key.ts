@@ -9,9 +9,9 @@ import {
   verify,
   type KeyObject,
 } from "node:crypto";
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { makeDataDir } from "./data-dir.ts";
 import { BrokerError } from "./broker-error.ts";
 import { makeKeyFile, readKeyFile, replaceFile } from "./key-file.ts";
 
@@ -37,7 +37,7 @@ const privateJwk = z.object({ kty: z.literal("OKP"), crv: z.literal("Ed25519"), 
  * `key_invalid`.
  */
 export async function loadOrMakeAuditKey(folder: string): Promise<AuditKey> {
-  await mkdir(folder, { recursive: true });
+  makeDataDir(folder);
   const path = join(folder, auditKeyFile);
   const what = "The key that seals the audit,";
   let text = await readKeyFile(path, what);

@@ -23,7 +23,8 @@ async function modeOf(name: string): Promise<string> {
 describe("the key folder", () => {
   test("gets a private key of mode 600, a public one beside it and nothing else", async () => {
     const made = await loadOrMakeKey(folder);
-    expect((await readdir(folder)).toSorted()).toEqual([privateKeyFile, publicKeyFile]);
+    expect((await readdir(folder)).toSorted()).toEqual([".gitignore", privateKeyFile, publicKeyFile]);
+    expect(await readFile(join(folder, ".gitignore"), "utf8")).toBe("*\n");
     expect(await modeOf(privateKeyFile)).toBe("600");
     const read = await readPublicKey(folder);
     expect(read.keyId).toBe(made.publicKey.keyId);
@@ -53,7 +54,7 @@ describe("the key folder", () => {
     const inside = await Promise.all(Array.from({ length: 20 }, () => loadOrMakeKey(folder)));
     const ids = new Set([...starts.map((start) => start.stdout.trim()), ...inside.map((key) => key.publicKey.keyId)]);
     expect([...ids]).toEqual([(await readPublicKey(folder)).keyId]);
-    expect(await readdir(folder)).toHaveLength(2);
+    expect(await readdir(folder)).toHaveLength(3);
   });
 
   test("gets one key whenever the starts meet", async () => {

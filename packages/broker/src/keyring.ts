@@ -1,7 +1,8 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
-import { link, mkdir, readdir, rm } from "node:fs/promises";
+import { link, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { makeDataDir } from "./data-dir.ts";
 import { BrokerError } from "./broker-error.ts";
 import { errorCode, makeKeyFile, readKeyFile, replaceFile, syncFolder } from "./key-file.ts";
 import { publicKeyFile, publicKeyOf, type BrokerPublicKey } from "./public-key.ts";
@@ -67,7 +68,7 @@ export function parsePrivateKey(text: string, origin: string): BrokerPrivateKey 
  * Throws `key_file_exposed` when others may read the private file, `key_invalid` when it holds no key.
  */
 export async function loadOrMakeKey(folder: string): Promise<BrokerPrivateKey> {
-  await mkdir(folder, { recursive: true });
+  makeDataDir(folder);
   const key = (await loadKey(folder, privateKeyFile)) ?? (await makeKey(folder));
   await writePublicKey(folder, key.publicKey);
   return key;

@@ -1,2 +1,2 @@
 /** Here, since only this folder may see the broker. */
-export { chooseDataDir } from "@countersign/broker/data-dir.ts";
+export { chooseDataDir, makeDataDir } from "@countersign/broker/data-dir.ts";

@@ -1,7 +1,7 @@
-import { mkdirSync } from "node:fs";
 import { holdsSecrets } from "@countersign/broker/become-clean.ts";
 import { type Cli, tellError } from "../verb.ts";
 import { createAnnouncer } from "./announce.ts";
+import { makeDataDir } from "./data-dir.ts";
 import { lockFolder } from "./lock.ts";
 import { seedAndBecomeClean } from "./seed-environment.ts";
 import { startAll, type Stoppable } from "./start-all.ts";
@@ -19,7 +19,7 @@ const samePressMs = 500;
 export async function dev(cli: Cli): Promise<void> {
   const { dataDir } = cli.config;
   // Others may look into it: where root cannot make a user namespace, PostgreSQL runs as a user who has to.
-  mkdirSync(dataDir, { recursive: true });
+  makeDataDir(dataDir);
   const lock = await lockFolder(dataDir);
   const announcer = createAnnouncer(cli);
   const closing = new AbortController();
