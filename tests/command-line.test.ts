@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { signHeads } from "@countersign/broker/audit-heads.ts";
 import { loadOrMakeAuditKey } from "@countersign/broker/audit-key.ts";
@@ -16,7 +16,7 @@ import type { Answer } from "./support/countersign.ts";
 import { runVerb } from "./support/verb.ts";
 
 const { sql, url } = await testDatabase();
-const { data, run } = await givenCommandLine(url);
+const { address, data, run } = await givenCommandLine(url);
 let world: World;
 const tokens: Record<string, string> = {};
 
@@ -289,6 +289,21 @@ describe("this machine", () => {
     ]);
     expect(lost).toMatchObject({ code: 1, error: expect.stringContaining("database, server") });
     expect(lost.out).toContain("PostgreSQL does not answer at 127.0.0.1:1");
+  });
+
+  test("doctor knows a server that answers where it has no token for it, and secrets whose key is in another folder", async () => {
+    expect(await cli(["secrets", "set", "slack.send"], { input: "a-value-of-ours" })).toMatchObject({ code: 0 });
+    const port = new URL(address).port;
+    const empty = await mkdtemp(join(data, "empty-"));
+    const looked = await runVerb({ DATABASE_URL: url, COUNTERSIGN_DATA: empty, PORT: port }, ["doctor"]);
+    expect(looked.out).toContain(`! server: one answers at http://127.0.0.1:${port}, and this shell has no token`);
+    expect(looked.out).not.toContain("migrate");
+    expect(looked.out).toMatch(
+      /✘ keys: there is no master key in \S+, and \d+ stored secrets? (is|are) sealed to the key of/,
+    );
+    expect(looked.code).toBe(1);
+    const none = await runVerb({ DATABASE_URL: url, COUNTERSIGN_DATA: empty, PORT: "1" }, ["doctor"]);
+    expect(none.out).toContain("✘ server: none answers at http://127.0.0.1:1,");
   });
 
   test("openapi is the server's own description", async () => {

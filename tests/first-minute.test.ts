@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { connect } from "@countersign/db/connect.ts";
 import { afterAll, describe, expect, test } from "vitest";
 import { countersign, type Dev, type DevEvent, processesOf, startDev, until } from "./support/countersign.ts";
 import { repositoryRoot } from "./support/repository.ts";
@@ -78,6 +79,17 @@ describe("the first minute", () => {
     await dev.event("mail");
     expect(mails()).toHaveLength(1);
     expect(readFileSync(join(dataDir, "mail", mails()[0] ?? ""), "utf8")).toMatch(/^To: orders@norvik\.example\r?$/m);
+  });
+
+  test("doctor says how to look into the database, and no password", async () => {
+    const { out, code } = await cli("doctor");
+    expect(code).toBe(0);
+    const [, file = "", port] = /PGPASSWORD="\$\(cat '(.*)'\)" psql -h 127\.0\.0\.1 -p (\d+) -U/.exec(out) ?? [];
+    const password = readFileSync(file, "utf8");
+    expect(out).not.toContain(password);
+    const sql = connect(`postgres://countersign:${password}@127.0.0.1:${port}/postgres`, { max: 1 });
+    expect(await sql`select from workspaces`).toHaveLength(1);
+    await sql.end();
   });
 
   test("a second one on the same folder is refused with the process that has it", async () => {

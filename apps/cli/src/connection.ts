@@ -38,7 +38,7 @@ function readConnection(dataDir: string): Connection {
     throw new CliError(
       "usage",
       [
-        `Which server? Nothing was started in ${dataDir} yet. One of these:`,
+        `Which server? ./countersign dev was not started with ${dataDir}, and COUNTERSIGN_URL is not set. One of these:`,
         "  run ./countersign dev, which starts everything on this machine;",
         "  set COUNTERSIGN_URL and COUNTERSIGN_TOKEN to a server that runs elsewhere or that ./countersign serve started;",
         "  set COUNTERSIGN_DATA to the folder of a ./countersign dev that runs in another terminal;",

@@ -79,6 +79,15 @@ async function findOrStart(cluster: Cluster, durable: boolean) {
   );
 }
 
+/**
+ * The shell command with which a person opens the server of this folder, at the port where it runs; the password is in
+ * none of its words.
+ */
+export function psqlCommand(dataDir: string, port: number): string {
+  const file = join(resolve(dataDir), "cluster", "password").replaceAll("'", "'\\''");
+  return `PGPASSWORD="$(cat '${file}')" psql -h 127.0.0.1 -p ${port} -U ${user} postgres`;
+}
+
 /** Stops the server of this folder in good order; nothing happens where none runs. */
 export async function stopEmbedded(dataDir: string): Promise<void> {
   const cluster = clusterIn(dataDir);

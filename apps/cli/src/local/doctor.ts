@@ -5,9 +5,11 @@ import { holdsSecrets } from "@countersign/broker/become-clean.ts";
 import { loadKeyring, privateKeyFile } from "@countersign/broker/keyring.ts";
 import { checkServer } from "@countersign/db/boot-check.ts";
 import type { Sql } from "@countersign/db/connect.ts";
+import { psqlCommand } from "@countersign/db/embedded.ts";
 import { findMissing } from "@countersign/db/migrate.ts";
 import { ask } from "../client.ts";
 import type { CliConfig } from "../config.ts";
+import { connectionFile } from "../connection.ts";
 import { CliError } from "../exit.ts";
 import { missingToolsAdvice, readDefinitions } from "../read-definitions.ts";
 import { pause } from "../verbs/interrupt.ts";
@@ -69,7 +71,7 @@ async function checkDatabase(config: CliConfig): Promise<Finding[]> {
       const isMigrated = missing?.length === 0;
       return [
         isMigrated
-          ? { about: "database", state: "ok", found: "it answers, and has the tables" }
+          ? { about: "database", state: "ok", found: "it answers, and has the tables", ...wayIn(sql, config) }
           : {
               about: "database",
               state: "bad",
@@ -84,6 +86,13 @@ async function checkDatabase(config: CliConfig): Promise<Finding[]> {
   } catch (error) {
     return [{ about: "database", state: "bad", found: error instanceof Error ? error.message : String(error) }];
   }
+}
+
+/** How a person reaches the data folder's own, whose address is nowhere else. */
+function wayIn(sql: Sql, { databaseUrl, databaseDirectUrl, dataDir }: CliConfig): Pick<Finding, "advice"> {
+  const [port] = sql.options.port;
+  if ((databaseDirectUrl ?? databaseUrl) !== undefined || port === undefined) return {};
+  return { advice: `To look into it while ./countersign dev runs: ${psqlCommand(join(dataDir, "postgres"), port)}` };
 }
 
 async function checkListening(sql: Sql): Promise<Finding> {
@@ -119,9 +128,21 @@ async function checkClock(sql: Sql): Promise<Finding> {
   };
 }
 
-async function checkKeys(sql: Sql, { dataDir }: CliConfig): Promise<Finding> {
+async function checkKeys(sql: Sql, { dataDir, environment }: CliConfig): Promise<Finding> {
   const path = join(dataDir, privateKeyFile);
   if (!existsSync(path)) {
+    const check = await bootCheckKeys(sql, new Map());
+    if (check.kind !== "ok") {
+      const count = `${check.secrets.length} stored ${check.secrets.length === 1 ? "secret is" : "secrets are"}`;
+      return {
+        about: "keys",
+        // A server beside which no worker runs needs the public half alone.
+        state: environment["BROKER_PUBLIC_KEY"] ? "warn" : "bad",
+        found: `there is no master key in ${dataDir}, and ${count} sealed to the key of another folder`,
+        advice:
+          "Set COUNTERSIGN_DATA to the worker's folder, or bring its files here from the backup: a worker that starts here makes another key, and refuses to work with these secrets.",
+      };
+    }
     return {
       about: "keys",
       state: "warn",
@@ -144,6 +165,29 @@ async function checkKeys(sql: Sql, { dataDir }: CliConfig): Promise<Finding> {
 }
 
 async function checkServerAnswer(cli: Cli): Promise<Finding[]> {
+  const { url, token, dataDir, port = "7070", publicUrl = `http://127.0.0.1:${port}` } = cli.config;
+  if (url === undefined && token === undefined && !existsSync(join(dataDir, connectionFile))) {
+    const doesAnswer = await fetch(new URL("/health/live", publicUrl)).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    const set = `Set COUNTERSIGN_URL=${publicUrl} and COUNTERSIGN_TOKEN to a token, such as the one that ./countersign init printed`;
+    return [
+      doesAnswer
+        ? {
+            about: "server",
+            state: "warn",
+            found: `one answers at ${publicUrl}, and this shell has no token for it`,
+            advice: `${set}.`,
+          }
+        : {
+            about: "server",
+            state: "bad",
+            found: `none answers at ${publicUrl}, and ./countersign dev was not started with ${dataDir}`,
+            advice: `Start ./countersign dev; or start ./countersign serve. ${set}.`,
+          },
+    ];
+  }
   try {
     const { name, role, workspace } = await ask(cli.client.v1.me.$get());
     const lacking = (await readDefinitions(cli.client)).filter(({ missingTools }) => missingTools.length > 0);

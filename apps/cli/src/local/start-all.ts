@@ -221,7 +221,11 @@ async function settle(
     if (!home.isDemo) {
       const stop = async (): Promise<void> => {
         const last = open();
-        await revokeToken(last, home, token).finally(() => last.end());
+        try {
+          await revokeToken(last, home, token);
+        } finally {
+          await last.end();
+        }
       };
       onStarted({ name: "the command line's access", stop });
     }
