@@ -92,7 +92,7 @@ function furtherErrors(errors: unknown): string[] {
       .slice(1, mostErrors)
       .map(
         ({ path, line, message }) =>
-          `  ${line === undefined ? "" : `line ${String(line)}, `}${String(path)}: ${String(message)}`,
+          `  ${line === undefined ? "" : `line ${JSON.stringify(line)}, `}${String(path)}: ${String(message)}`,
       ),
     ...(left > 0 ? [`  and ${left} more`] : []),
   ].map(makeVisible);

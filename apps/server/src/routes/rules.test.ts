@@ -75,8 +75,12 @@ test("what a change would make of a rule is shown first to whoever may look, ref
     body: {
       changes: [
         {
-          ...{ outcome: "written", version: 1, isLoosening: false, waiting: 0 },
-          ...{ before: { mode: "ask", locked: true }, after: { mode: "off" } },
+          outcome: "written",
+          version: 1,
+          isLoosening: false,
+          waiting: 0,
+          before: { mode: "ask", locked: true },
+          after: { mode: "off" },
         },
         {
           outcome: "written",

@@ -1,4 +1,4 @@
-import { processorTimeOf } from "@countersign/db/testing/processor-time.ts";
+import { processorTimeOf } from "../testing/processor-time.ts";
 import { expect, test } from "vitest";
 import { isSafe, readMarkdown } from "./read-markdown.ts";
 

@@ -55,9 +55,15 @@ test("the audit says of a dial and an approval policy whether they were locked, 
   const [, audit] = await sql<{ details: { expiresAtBefore: string } }[]>`
     select details from audit where workspace_id = ${world.workspaceId} and action = 'dial.set' order by id`;
   expect(audit?.details).toMatchObject({
-    ...{ dial: "high", dialLocked: false, expiresAt: null, dialBefore: "low", dialLockedBefore: true },
-    ...{ approvalPolicy: "none", approvalPolicyLocked: false },
-    ...{ approvalPolicyBefore: "all", approvalPolicyLockedBefore: true },
+    dial: "high",
+    dialLocked: false,
+    expiresAt: null,
+    dialBefore: "low",
+    dialLockedBefore: true,
+    approvalPolicy: "none",
+    approvalPolicyLocked: false,
+    approvalPolicyBefore: "all",
+    approvalPolicyLockedBefore: true,
   });
   expect(new Date(audit?.details.expiresAtBefore ?? "")).toEqual(dial.expiresAt);
 });
