@@ -14,6 +14,7 @@ const person = { id: acts, name: acts, role: acts, email: acts, isService: false
 const at = "2026-01-01T00:00:00.000Z";
 const everything = {
   files: [{ id: acts, name: acts, size: acts, createdBy: person, createdAt: at }],
+  tools: [{ name: acts }],
   definitions: [{ id: acts, name: acts, version: acts, createdAt: at, spec: { description: acts } }],
   users: [person],
   people: [person],
