@@ -452,6 +452,14 @@ describe("rules", () => {
     const explained = await cli(["explain", "--tool", "mail.send", "--args", args], { as: "viewer" });
     expect(explained).toMatchObject({ code: 0, out: expect.stringContaining("row") });
     expect(await cli(["explain"])).toMatchObject({ code: 2 });
+    const broken = await cli(["explain", "--tool", "mail.send", "--args", "{bad"]);
+    expect(broken).toMatchObject({ code: 2, error: expect.stringContaining("--args is not JSON") });
+    const partial = await cli(["explain", "--tool", "mail.send", "--args", '{"to":["ann@example.com"]}']);
+    expect(partial).toMatchObject({ code: 0, out: expect.stringContaining("$.subject: ") });
+    expect(partial.out).toContain("received undefined");
+    const shown = await cli(["tools", "show", "mail.send"], { as: "viewer" });
+    expect(shown).toMatchObject({ code: 0, out: expect.stringContaining('"subject"') });
+    expect((await cli(["tools", "ls"])).out).toContain("mail.send");
     const simulated = await cli(["simulate", await policyFile('{"dial": {"level": "none"}}'), "--json"]);
     expect(json(simulated)).toMatchObject({ judged: 0, changeCount: 0 });
   });

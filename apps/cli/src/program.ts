@@ -21,6 +21,7 @@ import { addReminderVerbs } from "./verbs/reminders.ts";
 import { addRunVerbs } from "./verbs/runs.ts";
 import { addSecretVerbs } from "./verbs/secrets.ts";
 import { addTaskVerbs } from "./verbs/tasks.ts";
+import { addToolVerbs } from "./verbs/tools.ts";
 import { addTokenVerbs } from "./verbs/tokens.ts";
 
 /** Every verb of the command line. */
@@ -65,6 +66,7 @@ export function createProgram(): Command {
   addSwitchVerbs(program);
   addRuleVerbs(program);
   addExplainVerbs(program);
+  addToolVerbs(program);
   addDefinitionVerbs(program);
   addSecretVerbs(program);
   addPeopleVerbs(program);

@@ -13,13 +13,20 @@ export interface ScopeOptions {
 
 export type PolicyScope = { readonly scope: "app" | "workspace" | "definition" | "run"; readonly id?: string };
 
-/** Adds the options that name a scope. */
-export function withScope(command: Command): Command {
+const scopeWords = {
+  run: "one run",
+  definition: "every run of a definition",
+  workspace: "the whole workspace",
+  all: "the whole installation",
+};
+
+/** Adds the options that name a scope; `words` say what each means to the verb. */
+export function withScope(command: Command, words = scopeWords): Command {
   return command
-    .option("--run <run>", "one run")
-    .option("--definition <name>", "every run of a definition")
-    .option("--workspace", "the whole workspace")
-    .option("--all", "the whole installation");
+    .option("--run <run>", words.run)
+    .option("--definition <name>", words.definition)
+    .option("--workspace", words.workspace)
+    .option("--all", words.all);
 }
 
 /** The scope that the options name; `otherwise` where they name none. Refused where they name several. */

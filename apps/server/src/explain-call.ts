@@ -96,7 +96,13 @@ function shown(call: ProposedCall, policy: Policy, now: Date): Omit<Explained, "
   const { verdict, rows } = explain(call, policy, now);
   return {
     tool: call.name,
-    now: { verdict: verdict.verdict, row: verdict.row, reason: verdict.reason, policyVersions: policy.versions },
+    now: {
+      verdict: verdict.verdict,
+      row: verdict.row,
+      reason: verdict.reason,
+      detail: verdict.detail,
+      policyVersions: policy.versions,
+    },
     rows: rows.map(({ row, said, isFirst }) => ({ row, said: said ?? null, isFirst })),
   };
 }

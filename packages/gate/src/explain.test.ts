@@ -21,6 +21,18 @@ describe("explain", () => {
     ]);
   });
 
+  test("says in words what is wrong with arguments, and of the denylist that row alone that holds", () => {
+    const { rows } = explain(makeCall({}, "nope"), makePolicy(), now);
+    expect(rows.find(({ row }) => row === "2")?.said?.detail).toMatch(/JSON/);
+    const units = () => [{ text: "sudo ls", denylisted: [{ name: "sudo", reason: "becomes another user" }] }];
+    const saidBy7 = (denylistSoftened: ReadonlySet<string>) =>
+      explain(makeCall({ units }), makePolicy({ denylistSoftened }), now)
+        .rows.filter(({ row }) => row === "7")
+        .map(({ said }) => said?.verdict);
+    expect(saidBy7(new Set())).toEqual(["deny", undefined]);
+    expect(saidBy7(new Set(["sudo"]))).toEqual([undefined, "ask"]);
+  });
+
   test("gives the verdict that decide gives, from the first row that matches", () => {
     const draw = seededDraw(7);
     for (let round = 0; round < 3_000; round += 1) {

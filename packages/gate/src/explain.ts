@@ -8,7 +8,7 @@ import type { Policy, ProposedCall, RowName, Verdict } from "./types.ts";
 export interface ExplainedRow {
   readonly row: RowName;
   /** Undefined where the row does not match. */
-  readonly said: { readonly verdict: Verdict["verdict"]; readonly reason: string } | undefined;
+  readonly said: Pick<Verdict, "verdict" | "reason" | "detail"> | undefined;
   /** The first that matches: the one that gives the verdict. */
   readonly isFirst: boolean;
 }
@@ -32,7 +32,11 @@ export function explain(call: ProposedCall, policy: Policy, now: Date): Explanat
     verdict: settle(facts),
     rows: looked.map(({ row, said }, index) => ({
       row,
-      said: said && { verdict: said.verdict, reason: said.reason },
+      said: said && {
+        verdict: said.verdict,
+        reason: said.reason,
+        ...(said.detail === undefined ? {} : { detail: said.detail }),
+      },
       isFirst: index === first,
     })),
   };

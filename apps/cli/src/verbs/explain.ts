@@ -18,12 +18,18 @@ export function addExplainVerbs(program: Command): void {
     usage: "explain [call]",
     summary: "Why the gate decides as it does on a recorded call, or on one that you make up; nothing is run",
     options: (command) =>
-      withScope(command)
-        .option("--tool <name>", "a call of this tool")
-        .option("--args <json>", "with these arguments", "{}"),
+      withScope(command, {
+        run: "as one of this run",
+        definition: "as one of a new run of this definition",
+        workspace: "as the workspace's policy has it; unless said otherwise",
+        all: "as the installation's policy alone has it",
+      })
+        .option("--tool <name>", "a call of this tool, which need not have been made")
+        .option("--args <json>", "with these arguments; ./countersign tools show <name> says which it takes", "{}"),
     async run(cli, [call], { tool, args, ...options }) {
       if ((call === undefined) === (tool === undefined))
         throw new CliError("usage", "Which call? Give the id of one, or --tool <name> with --args <json>.");
+      if (tool !== undefined) requireJson(args);
       const json =
         call === undefined
           ? { ...(await scopeOf(cli.client, options, { scope: "workspace" })), tool: tool ?? "", args }
@@ -48,10 +54,22 @@ export function addExplainVerbs(program: Command): void {
   });
 }
 
+function requireJson(args: string): void {
+  try {
+    JSON.parse(args);
+  } catch (error) {
+    throw new CliError("usage", `--args is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
 function showExplanation({ tool, recorded, now, rows }: Explanation, { terminal: { style, size } }: Cli): string[] {
   const matching = rows.filter(({ said }) => said !== null);
   return [
     `${style.bold(makeVisible(tool))}: ${style.bold(now.verdict)} by row ${now.row}, ${makeVisible(now.reason)}`,
+    ...(now.detail === undefined ? [] : [`  ${makeVisible(now.detail)}`]),
+    ...(now.verdict === "invalid"
+      ? [style.dim(`  ./countersign tools show ${makeVisible(tool)} says what it takes.`)]
+      : []),
     ...(recorded === null
       ? []
       : [style.dim(`recorded: ${recorded.verdict} by row ${recorded.row}, ${makeVisible(recorded.reason)}`)]),

@@ -3,6 +3,7 @@ import { moment, storableLine, uuid } from "./common.ts";
 import { documentBody, newRuleSchema, scopeName, scopeQuery } from "./rules.ts";
 
 const verdictName = z.enum(["allow", "ask", "pick", "deny", "invalid", "held"]);
+const detail = z.string().optional().openapi({ description: "The reason in words, where it needs them" });
 const judged = z.object({ verdict: verdictName, row: z.string(), reason: z.string() });
 
 export const explainBody = z
@@ -22,12 +23,12 @@ export const explanationSchema = z
     recorded: judged.extend({ policyVersions: z.string() }).nullable().openapi({
       description: "What the gate said when the call was judged last, where it is a recorded one",
     }),
-    now: judged.extend({ policyVersions: z.string() }),
+    now: judged.extend({ policyVersions: z.string(), detail }),
     rows: z
       .array(
         z.object({
           row: z.string(),
-          said: z.object({ verdict: verdictName, reason: z.string() }).nullable().openapi({
+          said: z.object({ verdict: verdictName, reason: z.string(), detail }).nullable().openapi({
             description: "Null where the row does not match",
           }),
           isFirst: z.boolean().openapi({ description: "The first that matches: it gives the verdict" }),

@@ -36,10 +36,15 @@ export function Explain({ scope }: { readonly scope: ToolScope }) {
           <p>
             {names.verdict}: <strong>{explain.data.now.verdict}</strong> <ExactLine text={explain.data.now.reason} />
           </p>
+          {explain.data.now.detail !== undefined && (
+            <p>
+              <ExactLine text={explain.data.now.detail} />
+            </p>
+          )}
           <table className="table">
             <tbody>
-              {explain.data.rows.map(({ row, said, isFirst }) => (
-                <tr key={row} aria-current={isFirst || undefined}>
+              {explain.data.rows.map(({ row, said, isFirst }, index) => (
+                <tr key={index} aria-current={isFirst || undefined}>
                   <td>{words.card.row(row)}</td>
                   <td>{said === null ? "–" : said.verdict}</td>
                   <td className="fine">{said !== null && <ExactLine text={said.reason} />}</td>

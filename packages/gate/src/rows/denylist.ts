@@ -11,6 +11,6 @@ export function denylistedOf({ units }: Facts): readonly Denylisted[] {
  * not asked again.
  */
 export const askSoftened: Row = (facts) => {
-  const [found] = denylistedOf(facts);
+  const found = denylistedOf(facts).find(({ name }) => facts.policy.denylistSoftened?.has(name) === true);
   return found && { verdict: "ask", row: "7", reason: `denylist:${found.name}` };
 };
