@@ -88,6 +88,8 @@ function addProgramVerb(program: Command, name: string, summary: string): void {
   addVerb(program, {
     usage: name,
     summary,
+    isBare: true,
+    options: (command) => command.allowUnknownOption().allowExcessArguments(),
     run() {
       throw new CliError(
         "usage",

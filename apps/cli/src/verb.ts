@@ -24,7 +24,7 @@ export interface Cli {
 /** Options that every verb has. */
 interface CommonOptions {
   readonly json?: boolean;
-  readonly color: boolean;
+  readonly color?: boolean;
 }
 
 export interface Verb<O> {
@@ -34,6 +34,8 @@ export interface Verb<O> {
   /** What its group does where it is named alone. */
   readonly isDefault?: boolean;
   readonly options?: (command: Command) => Command;
+  /** It takes none of the options that all others have. */
+  readonly isBare?: boolean;
   readonly run: (cli: Cli, args: readonly string[], options: O) => Promise<void> | void;
 }
 
@@ -41,9 +43,10 @@ export interface Verb<O> {
 export function addVerb<O = object>(parent: Command, verb: Verb<O>): void {
   const command = parent.command(verb.usage, { isDefault: verb.isDefault === true }).description(verb.summary);
   verb.options?.(command);
+  for (const option of command.options) if (option.mandatory) option.description += " (required)";
   // Else a slip such as `runs lst` would be told to be too many arguments of a verb that nobody named.
   if (verb.isDefault === true) command.allowExcessArguments();
-  command.option("--json", "write JSON").option("--no-color", "write without colours");
+  if (verb.isBare !== true) command.option("--json", "write JSON").option("--no-color", "write without colours");
   command.action(async () => {
     const options = command.opts<CommonOptions & O>();
     const cli = createCli(options);
@@ -69,7 +72,7 @@ function refuseWords(parent: Command, command: Command): void {
   );
 }
 
-function createCli({ json, color }: CommonOptions): Cli {
+function createCli({ json, color = true }: CommonOptions): Cli {
   const config = readConfig();
   const terminal = openTerminal({ isColorUnwanted: !color || config.isColorUnwanted || json === true });
   let client: Client | undefined;

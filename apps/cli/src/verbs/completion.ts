@@ -7,6 +7,7 @@ export function addCompletionVerb(program: Command): void {
   addVerb(program, {
     usage: "completion <shell>",
     summary: "What a shell needs to complete these verbs: bash or zsh",
+    isBare: true,
     run(cli, [shell = ""]) {
       if (shell !== "bash" && shell !== "zsh")
         throw new CliError("usage", `There is no completion for ${JSON.stringify(shell)}; there is for bash and zsh.`);
