@@ -1,6 +1,7 @@
 import type { App } from "@countersign/server/app.ts";
 import { hc, type InferResponseType } from "hono/client";
 import { CliError, type ExitName } from "./exit.ts";
+import { inOwnWords } from "./own-words.ts";
 import { makeVisible } from "./terminal/visible.ts";
 
 export type Client = ReturnType<typeof createClient>;
@@ -102,7 +103,7 @@ function furtherErrors(errors: unknown): string[] {
 export function refusalOf(status: number, body: unknown): CliError {
   const problem = isObject(body) ? body : {};
   const { detail, errors } = problem;
-  const message = typeof detail === "string" && detail !== "" ? detail : `The server answered ${status}.`;
+  const message = typeof detail === "string" && detail !== "" ? inOwnWords(detail) : `The server answered ${status}.`;
   const details = status === 503 ? { ...problem, unreachable: true } : problem;
   return new CliError(exitsOfStatus[status] ?? "error", [message, ...furtherErrors(errors)].join("\n"), details);
 }

@@ -64,6 +64,7 @@ test("all problems are reported at once, and no value is repeated", () => {
   for (const name of Object.keys(environment)) expect(message).toContain(`${name}: `);
   expect(message).not.toContain("s3cret");
   expect(() => parseConfig({})).toThrow("DATABASE_URL: is not set");
+  expect(() => parseConfig({ DATABASE_URL: databaseUrl, PORT: "seven" })).toThrow(/PORT: expected a number$/m);
 });
 
 test("behind a pooler that cannot keep them no statement is prepared", () => {

@@ -10,6 +10,9 @@ import { z } from "zod";
 import type { OidcConfig } from "./oidc.ts";
 import type { RateLimit } from "./rate-limit.ts";
 
+/** Where it is no number at all; without it the message would speak of NaN. */
+const numeric = { error: "expected a number" };
+
 const schema = z
   .object({
     DATABASE_URL: z
@@ -24,14 +27,14 @@ const schema = z
       .default("true")
       .describe("false behind a pooler that cannot keep prepared statements, such as PgBouncer before 1.21"),
     DATABASE_SILENT_MS: z.coerce
-      .number()
+      .number(numeric)
       .int()
       .min(1_000)
       .max(3_600_000)
       .default(60_000)
       .describe("How long a connection may carry nothing before it counts as lost"),
     HOST: z.string().min(1).default("127.0.0.1").describe("The address to listen on"),
-    PORT: z.coerce.number().int().min(0).max(65_535).default(7070).describe("0 takes a free port"),
+    PORT: z.coerce.number(numeric).int().min(0).max(65_535).default(7070).describe("0 takes a free port"),
     PUBLIC_URL: z
       .url({ protocol: /^https?$/, error: "expected http://… or https://…" })
       .optional()
@@ -66,14 +69,25 @@ const schema = z
       .describe("An identity provider people may sign in through; needs the two below"),
     OIDC_CLIENT_ID: z.string().optional().describe("What this server is called there"),
     OIDC_CLIENT_SECRET: z.string().optional().describe("With which it shows that it is it"),
-    RATE_PER_SECOND: z.coerce.number().positive().max(1e6).default(50).describe("Requests of one account, for long"),
-    RATE_BURST: z.coerce.number().int().min(1).max(1e6).default(500).describe("Requests of one account, at once"),
+    RATE_PER_SECOND: z.coerce
+      .number(numeric)
+      .positive()
+      .max(1e6)
+      .default(50)
+      .describe("Requests of one account, for long"),
+    RATE_BURST: z.coerce
+      .number(numeric)
+      .int()
+      .min(1)
+      .max(1e6)
+      .default(500)
+      .describe("Requests of one account, at once"),
     WEBHOOK_PRIVATE_TARGETS: z
       .literal("1", { error: "expected 1, or nothing" })
       .optional()
       .describe("Webhooks may go to plain HTTP and private addresses"),
     FILES_MAX_MB: z.coerce
-      .number()
+      .number(numeric)
       .int()
       .min(1)
       .max(4_096)
