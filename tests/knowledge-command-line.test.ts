@@ -56,7 +56,7 @@ test("a folder is imported, comes back byte for byte, and is the same when it is
   for (const [path, text] of Object.entries(files)) expect(await readFile(join(out, path), "utf8"), path).toBe(text);
   expect((await cli(["kb", "import", out])).out).toContain("0 pages new, 0 changed, 3 as they were");
   expect((await cli(["kb", "read", "one"])).out).toContain("- first, see [[Two]]\n");
-  expect((await cli(["kb", "search", "tabbed"])).out).toContain("One tabbed");
+  expect((await cli(["kb", "search", "tabbed"])).out).toContain("One: tabbed");
   expect((await cli(["kb", "import", folder], "viewer")).code).toBe(3);
 });
 

@@ -34,7 +34,7 @@ export const kbGrep = defineTool<z.infer<typeof schema>>({
         const { matches, total } = result;
         const lines = matches.map(
           ({ pageTitle, nodeId, excerpt }) =>
-            `${pageTitle} › ${nodeId}: ${excerpt.replaceAll(/(?<!\s)\s*\n\s*/g, " ⏎ ")}`,
+            `${pageTitle} › ${nodeId}: ${excerpt.replaceAll(/(?<!\s)\s*\n\s*/g, " ↵ ")}`,
         );
         return {
           kind: "done",

@@ -42,6 +42,6 @@ export function kbSearch(questions?: Questions): Tool {
 function writeHit({ kind, pageTitle, pageId, nodeId, excerpt, lists }: Hit, n: number): string {
   const title = JSON.stringify(pageTitle);
   const what = nodeId === null ? `page ${title} (id ${pageId})` : `${kind} ${nodeId} of ${title}`;
-  const text = excerpt === "" ? "" : `: ${excerpt.replaceAll(/(?<!\s)\s*\n\s*/g, " ⏎ ")}`;
+  const text = excerpt === "" ? "" : `: ${excerpt.replaceAll(/(?<!\s)\s*\n\s*/g, " ↵ ")}`;
   return `${n + 1}. ${what} [found by ${lists.join(", ")}]${text}`;
 }

@@ -38,7 +38,7 @@ test("a page is created, filled, read with the ids of its bullets, and found", a
     new RegExp(`- call \\*\\*Ann\\*\\* <!--${bulletId}-->\n  today\n  - child <!--${id.source}-->\n$`),
   );
   const found = await callTool(sql, kbGrep, me, { pattern: "**ann**" });
-  expect(found.content).toBe(`Notes › ${bulletId}: call **Ann** ⏎ today\n1 match in all.`);
+  expect(found.content).toBe(`Notes › ${bulletId}: call **Ann** ↵ today\n1 match in all.`);
 });
 
 test("what a call writes names its run, its call and its user", async () => {

@@ -28,7 +28,7 @@ export function addKnowledgeVerbs(program: Command): void {
         const text =
           excerpt === ""
             ? ""
-            : ` ${visibleLines(excerpt.replaceAll(/(?<!\s)\s*\n\s*/g, "\n"))
+            : `: ${visibleLines(excerpt.replaceAll(/(?<!\s)\s*\n\s*/g, "\n"))
                 .join(" ⏎ ")
                 .slice(0, 200)}`;
         const where = dir === "" ? "at the top" : `in ${makeVisible(dir)}`;
