@@ -27,13 +27,13 @@ test("a quota is set, told and kept; a deleted file makes room again", async () 
   const [one, two] = [join(data, "one.bin"), join(data, "two.bin")];
   await writeFile(one, Buffer.alloc(700_000, "1"));
   await writeFile(two, Buffer.alloc(700_000, "2"));
-  expect((await cli("operator", "space")).out).toContain("0 files take 0.0 MB; nothing limits them.");
+  expect((await cli("operator", "space")).out).toContain("0 files take 0 bytes; nothing limits them.");
   expect(await cli("operator", "quota", "1")).toMatchObject({ code: 3 });
   for (const size of ["much", "1.5", "0x10", "1e3", "-1", ""])
     expect(await cli("admin", "quota", size)).toMatchObject({ code: 2 });
   expect(await cli("admin", "quota", "1")).toMatchObject({
     code: 0,
-    out: "0 files take 0.0 MB; at most 1.0 MB may be.\n",
+    out: "0 files take 0 bytes; at most 1.0 MB may be.\n",
   });
 
   const stored = JSON.parse((await cli("operator", "put", one, "--json")).out) as { id: string };

@@ -5,7 +5,8 @@ import { CliError } from "./exit.ts";
 const mostLookedThrough = 1_000;
 
 const wholeId = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const endOfId = /^[0-9a-f]{4,12}$/i;
+/** What stands for an id: its last digits. */
+export const endOfId = /^[0-9a-f]{4,12}$/i;
 
 /** What people are shown of an id: its end, since ids of one minute begin alike. */
 export function shortId(id: string): string {

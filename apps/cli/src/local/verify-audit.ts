@@ -4,6 +4,7 @@ import { auditKeyFile, loadOrMakeAuditKey } from "@countersign/broker/audit-key.
 import { auditHeadFile, readHeadFile } from "@countersign/broker/head-file.ts";
 import { verifyAudit, type AuditReport } from "@countersign/broker/verify-audit.ts";
 import { CliError } from "../exit.ts";
+import { countOf } from "../show/count.ts";
 import type { Cli } from "../verb.ts";
 import { withLocalDatabase } from "./local-database.ts";
 
@@ -34,7 +35,7 @@ export async function verifyAuditHere(cli: Cli, otherHeads: string | undefined):
 function showReport(report: AuditReport, heads: number, { terminal }: Cli): string[] {
   const { style } = terminal;
   const { sealed, unsealed, workspaces, broken, breaks } = report;
-  const counted = `${sealed} rows sealed in ${workspaces} chains, ${unsealed} not sealed yet, ${heads} heads of the file compared`;
+  const counted = `${countOf(sealed, "row")} sealed in ${countOf(workspaces, "chain")}, ${unsealed} not sealed yet, ${countOf(heads, "head")} of the file compared`;
   if (report.isSound) return [`${style.green("✔")} The audit is sound: ${counted}.`];
   return [
     ...breaks.map(

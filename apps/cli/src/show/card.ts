@@ -24,6 +24,16 @@ const closedLine =
  * character made visible, and what the decision is bound to.
  */
 export function showTask(task: Task, place: Place): string[] {
+  const isOpen = task.status === "open" && task.isClosed !== true;
+  return [...showWhole(task, place, stateOf(task)), ...(isOpen ? ["", ...commandLines(task, place)] : [])];
+}
+
+/** The same for whoever is deciding already: that it waits, and the commands that decide, are no news. */
+export function showForDecision(task: Task, place: Place): string[] {
+  return showWhole(task, place, undefined);
+}
+
+function showWhole(task: Task, place: Place, state: string | undefined): string[] {
   const { style } = place;
   const { sign, word } = kindOf(task);
   const what = task.approval?.tool ?? task.title;
@@ -44,8 +54,7 @@ export function showTask(task: Task, place: Place): string[] {
           ...(task.question === null ? [] : questionLines(task.question, place)),
         ]),
     "",
-    ...factLines(task, place),
-    ...(isOpen && !isClosed ? ["", ...commandLines(task, place)] : []),
+    ...factLines(task, place, state),
   ];
 }
 
@@ -85,7 +94,7 @@ function questionLines(question: Question, place: Place): string[] {
   ];
 }
 
-function factLines(task: Task, place: Place): string[] {
+function factLines(task: Task, place: Place, state: string | undefined): string[] {
   const { approval, question, run } = task;
   const isClosed = task.isClosed === true;
   const card = approval === null ? undefined : cardSchema.safeParse(approval.card).data;
@@ -93,7 +102,7 @@ function factLines(task: Task, place: Place): string[] {
   const heldBy = approval?.heldBy ?? question?.heldBy ?? null;
   const expiresAt = approval?.expiresAt ?? question?.expiresAt ?? null;
   const facts: (readonly [string, string | undefined])[] = [
-    ["State", stateOf(task)],
+    ["State", state],
     [
       "Held",
       heldBy === null ? undefined : `a kill switch (${heldBy}) holds this run; nothing is decided until it is lifted`,

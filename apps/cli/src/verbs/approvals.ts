@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Command } from "commander";
 import { ask, type Task } from "../client.ts";
 import { CliError } from "../exit.ts";
-import { shortId } from "../find-id.ts";
+import { findListedId, shortId } from "../find-id.ts";
 import { findTask } from "../find-task.ts";
 import { findPersonId } from "../find-user.ts";
 import { span } from "../scope.ts";
@@ -45,7 +45,7 @@ export function addApprovalVerbs(tasks: Command): void {
       const { style } = cli.terminal;
       cli.print([
         `${style.green("✔")} ${makeVisible(made.to.name)} decides on your say ${untilOf(until)}`,
-        style.dim(`Take it back: ./countersign tasks take-back ${made.id}`),
+        style.dim(`Take it back: ./countersign tasks take-back ${shortId(made.id)}`),
       ]);
     },
   });
@@ -61,7 +61,7 @@ export function addApprovalVerbs(tasks: Command): void {
         delegations.map(({ id, from, to, approvalId, expiresAt, revokedAt }) => {
           const what = approvalId === null ? "all" : `approval ${shortId(approvalId)}`;
           const end = revokedAt === null ? untilOf(expiresAt) : `taken back ${momentOf(revokedAt)}`;
-          return `${id}  ${makeVisible(to.name)} on the say of ${makeVisible(from.name)}, for ${what}, ${end}`;
+          return `${shortId(id)}  ${makeVisible(to.name)} on the say of ${makeVisible(from.name)}, for ${what}, ${end}`;
         }),
       );
     },
@@ -70,7 +70,11 @@ export function addApprovalVerbs(tasks: Command): void {
   addVerb(tasks, {
     usage: "take-back <delegation>",
     summary: "Take back a say that was handed over",
-    async run(cli, [id = ""]) {
+    async run(cli, [given = ""]) {
+      const id = await findListedId("delegation", given, async (query) => {
+        const { delegations, nextCursor } = await ask(cli.client.v1.delegations.$get({ query }));
+        return { ids: delegations.map((one) => one.id), nextCursor };
+      });
       const over = await ask(cli.client.v1.delegations[":id"].$delete({ param: { id } }));
       if (cli.isJson) return cli.printJson(over);
       cli.print([

@@ -4,7 +4,7 @@ import { CliError } from "../exit.ts";
 import { shortId } from "../find-id.ts";
 import { findTask } from "../find-task.ts";
 import { makeVisible } from "../terminal/visible.ts";
-import { layArguments, showTask } from "../show/card.ts";
+import { layArguments, showForDecision } from "../show/card.ts";
 import { rememberedOf } from "../show/card-sections.ts";
 import { answerOf, settlementOf } from "../show/words.ts";
 import { addVerb, type Cli, wholeNumber } from "../verb.ts";
@@ -161,7 +161,7 @@ async function makeSure(
   digest: string | undefined,
   choices: Choices,
 ): Promise<void> {
-  if (!cli.isJson) cli.print([...showTask(task, cli.terminal), ...showChoices(approval, choices, cli)]);
+  if (!cli.isJson) cli.print([...showForDecision(task, cli.terminal), ...showChoices(approval, choices, cli)]);
   if (digest !== undefined) {
     if (digest === approval.argsDigest) return;
     throw new CliError(
@@ -227,6 +227,6 @@ const ways: Readonly<Record<Task["kind"], string>> = {
 function wrongKind(task: Task, asked: string): CliError {
   return new CliError(
     "usage",
-    `This card cannot be ${asked}; ${ways[task.kind]}: ./countersign tasks show ${shortId(task.id)}`,
+    `This card cannot be ${asked}; ${task.status === "open" ? ways[task.kind] : `it is ${task.status}`}: ./countersign tasks show ${shortId(task.id)}`,
   );
 }

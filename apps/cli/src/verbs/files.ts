@@ -11,6 +11,7 @@ import { CliError } from "../exit.ts";
 import { findListedId, shortId } from "../find-id.ts";
 import { layTable } from "../terminal/table.ts";
 import { relativeTime } from "../terminal/time.ts";
+import { countOf } from "../show/count.ts";
 import { makeVisible } from "../terminal/visible.ts";
 import { addVerb, type Cli, wholeNumber } from "../verb.ts";
 
@@ -118,13 +119,13 @@ interface FileSpace {
 function tellSpace(cli: Cli, space: FileSpace): void {
   if (cli.isJson) return cli.printJson(space);
   const { fileCount, usedBytes, quotaBytes } = space;
-  const files = `${fileCount} ${fileCount === 1 ? "file takes" : "files take"} ${inMegabytes(usedBytes)}`;
-  cli.print([
-    `${files}; ${quotaBytes === null ? "nothing limits them" : `at most ${inMegabytes(quotaBytes)} may be`}.`,
-  ]);
+  const files = `${countOf(fileCount, "file takes", "files take")} ${sizeOf(usedBytes)}`;
+  cli.print([`${files}; ${quotaBytes === null ? "nothing limits them" : `at most ${sizeOf(quotaBytes)} may be`}.`]);
 }
 
-function inMegabytes(bytes: number): string {
+function sizeOf(bytes: number): string {
+  if (bytes < 1024) return countOf(bytes, "byte");
+  if (bytes < 1024 * 1024) return `${(bytes / 1024).toFixed(1)} KB`;
   return `${(bytes / 1024 / 1024).toFixed(1)} MB`;
 }
 

@@ -3,6 +3,7 @@ import type { InferResponseType } from "hono/client";
 import { ask, type Client } from "../client.ts";
 import { readEveryPage } from "../every-page.ts";
 import { CliError } from "../exit.ts";
+import { shortId } from "../find-id.ts";
 import { findUserId } from "../find-user.ts";
 import { layTable } from "../terminal/table.ts";
 import { makeVisible } from "../terminal/visible.ts";
@@ -36,7 +37,7 @@ export function addPeopleVerbs(program: Command): void {
         return { rows, nextCursor };
       });
       if (cli.isJson) return cli.printJson(found);
-      cli.print(found.map(({ id, name }) => `${makeVisible(name)}  ${cli.terminal.style.dim(id)}`));
+      cli.print(found.map(({ id, name }) => `${makeVisible(name)}  ${cli.terminal.style.dim(shortId(id))}`));
     },
   });
 
@@ -91,7 +92,7 @@ function showAccounts(cli: Cli, accounts: readonly Account[]): void {
     { text: makeVisible(name), paint: style.bold },
     { text: `${role}${isService ? ", a program" : ""}${disabledAt === null ? "" : ", disabled"}` },
     { text: makeVisible(email ?? ""), paint: style.dim },
-    { text: id, paint: style.dim },
+    { text: shortId(id), paint: style.dim },
   ]);
   cli.print(layTable(rows, 0, size().columns));
 }

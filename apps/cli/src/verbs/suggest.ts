@@ -3,6 +3,7 @@ import type { InferResponseType } from "hono/client";
 import { ask, type Client } from "../client.ts";
 import { shortId } from "../find-id.ts";
 import { type ScopeOptions, scopeOf, withScope } from "../scope.ts";
+import { countOf } from "../show/count.ts";
 import { makeVisible } from "../terminal/visible.ts";
 import { addVerb, type Cli, wholeNumber } from "../verb.ts";
 
@@ -38,10 +39,9 @@ function showSuggestions(
   options: ScopeOptions,
   { terminal: { style } }: Pick<Cli, "terminal">,
 ): string[] {
-  if (suggestions.length === 0) return [`Nothing to suggest: people decided ${decided} calls in this time.`];
+  if (suggestions.length === 0) return [`Nothing to suggest: people decided ${countOf(decided, "call")} in this time.`];
   return suggestions.flatMap(({ rule, saved, freed, examples }) => [
-    style.bold(`${saved} fewer ${saved === 1 ? "prompt" : "prompts"}`) +
-      style.dim(`, ${freed} calls would have run unasked`),
+    style.bold(countOf(saved, "fewer prompt")) + style.dim(`, ${countOf(freed, "call")} would have run unasked`),
     `  ${commandOf(rule, options)}`,
     ...examples.map(({ callId, decision, verdict }) =>
       style.dim(`  ${shortId(callId)} ${decision === "approve" ? "approved" : "denied"} → ${verdict}`),
