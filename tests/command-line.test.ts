@@ -285,7 +285,9 @@ describe("this machine", () => {
   test("doctor looks at everything, says what it found, and exits with 1 where something is wrong", async () => {
     const sound = json<{ about: string; state: string }[]>(await cli(["doctor", "--json"]));
     expect(sound.map(({ about, state }) => `${about} ${state}`)).toEqual(
-      ["environment", "database", "pooler", "clock", "keys", "vectors", "server"].map((about) => `${about} ok`),
+      ["environment", "database", "pooler", "clock", "keys", "vectors", "server", "kill switches"].map(
+        (about) => `${about} ok`,
+      ),
     );
     const lost = await runVerb({ DATABASE_URL: "postgres://nobody@127.0.0.1:1/none", COUNTERSIGN_DATA: data }, [
       "doctor",
@@ -327,6 +329,8 @@ describe("this machine", () => {
     expect(complete(["countersign", "secrets", ""])).toEqual(["ls", "set", "rm", "rotate"]);
     expect(complete(["countersign", "secrets", "set", "mail.send", "--n"])).toEqual(["--name", "--no-color"]);
     expect(complete(["countersign", "doctor", "--j"])).toEqual(["--json"]);
+    expect(complete(["countersign", "kill", "l"])).toEqual(["ls"]);
+    expect(complete(["countersign", "kill", "--r"])).toEqual(["--run", "--reason"]);
     expect(await cli(["completion", "fish"])).toMatchObject({ code: 2 });
   });
 
@@ -476,7 +480,27 @@ describe("rules", () => {
     expect(killed).toMatchObject({ code: 0, out: expect.stringContaining("tool mail.send are denied") });
     const [, howToLift = ""] = /\.\/countersign (lift .*)/.exec(killed.out) ?? [];
     expect(howToLift).toBe("lift --tool mail.send");
+    const held = await cli(["kill", "--workspace", "--reason", "smoke"]);
+    expect(held).toMatchObject({ code: 0, out: expect.stringContaining("Everything in this workspace is held") });
+    const on = await cli(["kill", "ls"]);
+    expect(on.out).toMatch(/this workspace: [^]*threw it [^]*smoke\n {2}.\/countersign lift --workspace\n/);
+    expect(on.out).toMatch(/tool mail\.send\n[^]*drill\n {2}.\/countersign lift --tool mail\.send\n/);
+    expect(json(await cli(["kill", "ls", "--json"], { as: "viewer" }))).toMatchObject([
+      { scope: "workspace", reason: "smoke" },
+      { scope: "tool", name: "mail.send", reason: "drill" },
+    ]);
+    expect((await cli(["kill", "ls"], { as: "viewer" })).out).not.toContain("lift");
+    expect(json(await cli(["doctor", "--json"]))).toContainEqual(
+      expect.objectContaining({
+        about: "kill switches",
+        state: "warn",
+        found: expect.stringContaining("tool mail.send"),
+      }),
+    );
+    expect(await cli(["lift", "--workspace"])).toMatchObject({ code: 0 });
     expect(await cli(howToLift.split(" "))).toMatchObject({ code: 0 });
+    expect(await cli(["kill", "ls"])).toMatchObject({ code: 0, out: "No kill switch is on.\n" });
+    expect(await cli(["kill", "--workspace"])).toMatchObject({ code: 2, error: expect.stringContaining("--reason") });
     expect(await cli(["kill", "--tool", "mail.send", "--workspace", "--reason", "x"])).toMatchObject({ code: 2 });
     expect(await cli(["rules", "set", "tool:mail.send", "allow"], { as: "viewer" })).toMatchObject({ code: 3 });
   });

@@ -26,6 +26,8 @@ export type ListedRun = Answer<InferResponseType<V1["runs"]["$get"]>>["runs"][nu
 export type Task = Answer<InferResponseType<V1["tasks"][":id"]["$get"]>>;
 export type Approval = NonNullable<Task["approval"]>;
 export type Question = NonNullable<Task["question"]>;
+export type KillSwitch = Answer<InferResponseType<V1["kill"]["$get"]>>["switches"][number];
+export type HeldBy = NonNullable<Run["heldBy"]>;
 export type TaskStatus = Task["status"];
 export type RunStatus = Run["status"];
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Command } from "commander";
+import { Command, Help } from "commander";
 import { repositoryRoot } from "./config.ts";
 import { CliError } from "./exit.ts";
 import type { InitOptions } from "./local/init.ts";
@@ -31,6 +31,10 @@ export function createProgram(): Command {
     .description("Agents as durable workflows in Postgres, whose consequential acts wait for a countersignature.")
     .version(manifest.version)
     .showHelpAfterError("See what there is with --help.")
+    .enablePositionalOptions()
+    .configureHelp({
+      optionDescription: (option) => new Help().optionDescription(option) + (option.mandatory ? " (required)" : ""),
+    })
     .addHelpText("after", help)
     .exitOverride();
 

@@ -39,8 +39,8 @@ export interface Verb<O> {
   readonly run: (cli: Cli, args: readonly string[], options: O) => Promise<void> | void;
 }
 
-/** Adds a verb with the options that all have; what it throws becomes a message and the exit code. */
-export function addVerb<O = object>(parent: Command, verb: Verb<O>): void {
+/** Adds a verb with the options that all have; what it throws becomes a message and the exit code. Returns its command. */
+export function addVerb<O = object>(parent: Command, verb: Verb<O>): Command {
   const command = parent.command(verb.usage, { isDefault: verb.isDefault === true }).description(verb.summary);
   verb.options?.(command);
   for (const option of command.options) if (option.mandatory) option.description += " (required)";
@@ -57,6 +57,7 @@ export function addVerb<O = object>(parent: Command, verb: Verb<O>): void {
       tellError(cli, error);
     }
   });
+  return command;
 }
 
 function refuseWords(parent: Command, command: Command): void {

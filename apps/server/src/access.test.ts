@@ -293,6 +293,7 @@ const prepare: Record<string, Prepare> = {
               values (${id}, ${world.workspaceId}, ${id}, null, 'read', ${world.admin})`;
     return { path: `/v1/access-rules/${id}` };
   },
+  "GET /v1/kill": () => ({ path: "/v1/kill" }),
   "POST /v1/kill the workspace": () => ({ path: "/v1/kill", body: { scope: "workspace", reason: "x" } }),
   "POST /v1/kill a run": async (world, owner) => ({
     path: "/v1/kill",

@@ -114,6 +114,7 @@ export const access: readonly Access[] = [
   { route: "PUT /v1/access-rules", on: "a page", least: "admin", object: "shared", hides: true },
   { route: "DELETE /v1/access-rules/{id}", least: "admin", object: "shared", hides: true },
 
+  { route: "GET /v1/kill", least: "viewer" },
   { route: "POST /v1/kill", on: "the workspace", least: "admin" },
   { route: "POST /v1/kill", on: "a run", least: "admin", object: "shared", hides: true },
   { route: "POST /v1/kill", on: "a definition", least: "admin", object: "shared", hides: true },

@@ -2,8 +2,8 @@ import type { Queryable } from "@countersign/db/connect.ts";
 import type { Committer } from "@countersign/engine/committer.ts";
 import { answerQuestion } from "@countersign/engine/commits/answer-question.ts";
 import { type Actor, requireRole } from "./auth.ts";
-import { Problem } from "./problem.ts";
-import { readExactOptions } from "./queries/questions.ts";
+import { heldByKill, Problem } from "./problem.ts";
+import { readExactOptions, readQuestions } from "./queries/questions.ts";
 import type { Question } from "./shapes/questions.ts";
 
 /**
@@ -45,11 +45,10 @@ export async function answer(
         { settlement },
       );
     }
-    case "killed":
-      throw new Problem(
-        "killed",
-        "A kill switch holds this run, so nothing is answered. The question waits until an administrator lifts it.",
-      );
+    case "killed": {
+      const [now] = await readQuestions(sql, actor.workspaceId, [question.id]);
+      throw heldByKill(now?.heldBy ?? null, "Nothing is answered; the question waits until an administrator lifts it.");
+    }
     case "forbidden":
       throw new Problem("forbidden", `Answering needs the role operator or more; ${actor.name} is ${actor.role}.`);
     case "not_found":

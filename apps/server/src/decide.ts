@@ -65,7 +65,7 @@ export async function refusalOf(
         settlementOf(now),
       );
     case "killed":
-      return heldByKill(now.heldBy, "so nothing is decided. The approval waits until an administrator lifts it.");
+      return heldByKill(now.heldBy, "Nothing is decided; the approval waits until an administrator lifts it.");
     case "forbidden":
       return await notAnApprover(sql, actor, now);
     case "may_not_remember":

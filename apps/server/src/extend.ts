@@ -56,7 +56,7 @@ export async function extend(
         `The approval of ${now.tool} is ${now.status}; there is nothing left to wait for.`,
       );
     case "killed":
-      throw heldByKill(now.heldBy, "and nothing expires until it is lifted.");
+      throw heldByKill(now.heldBy, "Nothing expires until it is lifted.");
     case "forbidden":
       throw await notAnApprover(sql, actor, now);
     case "not_found":

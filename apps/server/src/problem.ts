@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import type { HeldBy } from "./shapes/switches.ts";
 
 /** Every way a request can be refused: its HTTP status and its title. A client may rely on the codes; none is reused. */
 export const problems = {
@@ -103,13 +104,21 @@ export function invalidField(path: string, message: string): Problem {
 }
 
 /** A kill switch holds the run, or did until a moment ago (null); `meaning` says what becomes of the request. */
-export function heldByKill(heldBy: string | null, meaning: string): Problem {
-  const detail =
-    heldBy === null
-      ? "A kill switch held this run a moment ago. Try again."
-      : `A kill switch (${heldBy}) holds this run, ${meaning}`;
-  return new Problem("killed", detail);
+export function heldByKill(heldBy: HeldBy | null, meaning: string): Problem {
+  if (heldBy === null) return new Problem("killed", "A kill switch held this run a moment ago. Try again.");
+  const { scope, by, since, reason } = heldBy;
+  return new Problem(
+    "killed",
+    `A kill switch holds ${heldScopes[scope]} since ${since}. ${by.name} threw it: ${JSON.stringify(reason)}. ${meaning}`,
+  );
 }
+
+const heldScopes: Readonly<Record<HeldBy["scope"], string>> = {
+  app: "the whole installation",
+  workspace: "this workspace",
+  definition: "all runs of this definition",
+  run: "this run",
+};
 
 /** The workspace has no such run, or none that the asker may know of. */
 export function noRun(id: string): Problem {

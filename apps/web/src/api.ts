@@ -79,5 +79,6 @@ export type Task = Answer<InferResponseType<Api["tasks"][":id"]["$get"]>>;
 export type Approval = NonNullable<Task["approval"]>;
 export type Question = NonNullable<Task["question"]>;
 export type Run = Answer<InferResponseType<Api["runs"]["$get"]>>["runs"][number];
+export type KillSwitch = Answer<InferResponseType<Api["kill"]["$get"]>>["switches"][number];
 export type RunTree = Answer<InferResponseType<Api["runs"][":id"]["tree"]["$get"]>>;
 export type Call = RunTree["entries"][number]["calls"][number];

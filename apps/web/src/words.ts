@@ -69,6 +69,11 @@ export const words = {
     newLabel: "What is to be done",
     add: "Add",
   },
+  held: {
+    by: (scope: "app" | "workspace" | "definition" | "run") =>
+      `A kill switch holds ${{ app: "this installation", workspace: "this workspace", definition: "this agent", run: "this run" }[scope]}.`,
+    threw: "threw it",
+  },
   runs: runWords,
   kb: kbWords,
   admin: adminWords,

@@ -38,7 +38,7 @@ test("a viewer sees what they may, and is told plainly of what they may not", as
   for (const section of sections) {
     await open(page, section);
     await expectAccessible(page);
-    const isClosed = ["secrets", "people", "webhooks", "audit", "kill"].includes(section);
+    const isClosed = ["secrets", "people", "webhooks", "audit"].includes(section);
     expect(await page.getByText("This is for administrators.").count(), section).toBe(isClosed ? 1 : 0);
     for (const offer of ["New agent…", "Set a secret…", "New account…", "New webhook…", "Hold it"]) {
       expect(await page.getByRole("button", { name: offer }).count(), `${section}: ${offer}`).toBe(0);
@@ -238,8 +238,20 @@ test("the kill switch says what it will hold, holds it, and lifts it", async () 
   await page.getByText("Held.", { exact: true }).waitFor();
   const killed = () => sql`select from policies where scope_id = ${world.workspaceId} and killed_at is not null`;
   expect(await killed()).toHaveLength(1);
-  await page.getByRole("button", { name: "Lift" }).click();
+  const row = page.getByRole("row", { name: /The whole workspace.*Ada Admin threw it .*: something smells/ });
+  await row.waitFor();
+  await expectAccessible(page);
+  await keepPicture(page, "admin-kill-on");
+  const small = await stage.signIn("viewer", phone);
+  await open(small, "kill");
+  await small.getByText("something smells").waitFor();
+  expect(await small.getByRole("button", { name: /Lift|Hold/ }).count()).toBe(0);
+  await expectAccessible(small);
+  await keepPicture(small, "admin-kill-on-phone");
+  await small.context().close();
+  await row.getByRole("button", { name: "Lift" }).click();
   await page.getByText("Lifted.", { exact: true }).waitFor();
+  await page.getByText("No kill switch is on.").waitFor();
   expect(await killed()).toHaveLength(0);
   await page.context().close();
 });

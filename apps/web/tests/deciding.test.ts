@@ -6,7 +6,7 @@ import { moveDeadlines } from "@countersign/engine/testing/rows.ts";
 import type { Route } from "playwright-core";
 import { expect, test } from "vitest";
 import { decisionOf, givenCard, standing } from "./cards.ts";
-import { expectAccessible, givenStage, keepPicture, soon } from "./stage.ts";
+import { expectAccessible, givenStage, keepPicture, phone, soon } from "./stage.ts";
 
 const stage = await givenStage();
 const { sql, world } = stage;
@@ -222,12 +222,14 @@ test("UI08: only a final answer settles the card; after every other it stands as
 });
 
 test("a kill switch holds a card: it says so, and nothing on it can be pressed", async () => {
-  const { taskId, approvalId } = await givenCard(sql, world);
+  const { taskId, approvalId, runId } = await givenCard(sql, world);
   const page = await stage.signIn("approver");
   const card = await standing(page, taskId);
   const { workspaceId, admin } = world;
   await killScope(sql, { scope: "workspace", scopeId: workspaceId, workspaceId }, admin, "stop everything");
-  await card.getByText("A kill switch (workspace) holds this run").waitFor();
+  await card
+    .getByText(/A kill switch holds this workspace\. Nothing is decided .* Ada Admin threw it .*: stop everything/)
+    .waitFor();
   expect(await card.getByRole("button", { name: "Confirm" }).isDisabled()).toBe(true);
   await card.focus();
   await page.keyboard.press("1");
@@ -235,8 +237,16 @@ test("a kill switch holds a card: it says so, and nothing on it can be pressed",
   await keepPicture(page, "queue-held");
   await expectAccessible(page);
   expect(await decisionOf(sql, approvalId)).toMatchObject({ status: "pending" });
+  const small = await stage.signIn("viewer", phone);
+  await small.goto(`${stage.url}/runs/${runId}`);
+  await small
+    .getByText(/A kill switch holds this workspace\. Ada Admin threw it .*: stop everything/)
+    .first()
+    .waitFor();
+  await keepPicture(small, "run-held-phone");
+  await small.context().close();
   await liftScope(sql, { scope: "workspace", scopeId: workspaceId, workspaceId }, admin);
-  await card.getByText("A kill switch (workspace) holds this run").waitFor({ state: "detached" });
+  await card.getByText("A kill switch holds this workspace").waitFor({ state: "detached" });
   expect(await card.getByRole("button", { name: "Confirm" }).isEnabled()).toBe(true);
   await page.context().close();
 });

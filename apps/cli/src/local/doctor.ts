@@ -7,12 +7,13 @@ import { checkServer } from "@countersign/db/boot-check.ts";
 import type { Sql } from "@countersign/db/connect.ts";
 import { psqlCommand } from "@countersign/db/embedded.ts";
 import { findMissing } from "@countersign/db/migrate.ts";
-import { ask } from "../client.ts";
+import { ask, type KillSwitch } from "../client.ts";
 import type { CliConfig } from "../config.ts";
 import { connectionFile } from "../connection.ts";
 import { CliError } from "../exit.ts";
 import { missingToolsAdvice, readDefinitions } from "../read-definitions.ts";
 import { pause } from "../verbs/interrupt.ts";
+import { nameOf } from "../verbs/policy.ts";
 import type { Cli } from "../verb.ts";
 import { checkVectors } from "./check-vectors.ts";
 import type { Finding } from "./finding.ts";
@@ -190,9 +191,11 @@ async function checkServerAnswer(cli: Cli): Promise<Finding[]> {
   }
   try {
     const { name, role, workspace } = await ask(cli.client.v1.me.$get());
+    const { switches } = await ask(cli.client.v1.kill.$get());
     const lacking = (await readDefinitions(cli.client)).filter(({ missingTools }) => missingTools.length > 0);
     return [
       { about: "server", state: "ok", found: `it answers ${name} (${role}) in ${workspace.name}` },
+      checkSwitches(switches),
       ...lacking.map((one): Finding => ({
         about: "tools",
         state: "warn",
@@ -203,6 +206,16 @@ async function checkServerAnswer(cli: Cli): Promise<Finding[]> {
   } catch (error) {
     return [{ about: "server", state: "bad", found: error instanceof Error ? error.message : String(error) }];
   }
+}
+
+function checkSwitches(switches: readonly KillSwitch[]): Finding {
+  if (switches.length === 0) return { about: "kill switches", state: "ok", found: "none is on" };
+  return {
+    about: "kill switches",
+    state: "warn",
+    found: `on for ${switches.map(nameOf).join(", ")}`,
+    advice: "By whom, why, and how to let it go on: ./countersign kill ls",
+  };
 }
 
 function show({ about, state, found, advice }: Finding, { terminal }: Cli): string[] {

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { Approval, Task } from "../client.ts";
 import { createStyle } from "../terminal/style.ts";
 import { showTask } from "./card.ts";
+import { layTasks } from "./task-table.ts";
 
 const place = { style: createStyle(false), size: () => ({ columns: 80, rows: 24 }) };
 const run = { id: "01a22b2a-0000-7000-8000-00000000aaaa", title: "A run", definition: "agent", startedBy: "Olga" };
@@ -121,6 +122,22 @@ test("a card that is closed says who closed it and offers nothing", () => {
   expect(text).toContain("denied by Abe");
   expect(text).toContain("2026-11-30 06:01:00 UTC");
   expect(text).not.toContain("./countersign tasks approve");
+});
+
+test("a card that a kill switch holds says who threw it, when and why, and offers no decision", () => {
+  const heldBy = {
+    scope: "app" as const,
+    since: "2026-11-30T06:00:00.000Z",
+    by: { id: "1", name: "Ada" },
+    reason: "the mail \u202Eserver",
+  };
+  const text = shown(approvalTask({ heldBy }));
+  expect(text).toContain("a kill switch holds this installation; Ada threw it");
+  expect(text.replace(/\s+/g, " ")).toContain("2026-11-30 06:00:00 UTC): the mail ⟨U+202E⟩server Nothing is decided");
+  expect(text).not.toContain("./countersign tasks");
+  expect(text).toContain("./countersign kill ls");
+  expect(layTasks([approvalTask({ heldBy })], place).join("")).toContain("⏸ held");
+  expect(layTasks([approvalTask({})], place).join("")).toContain("approve?");
 });
 
 test("a card of a run that is closed to whoever looks says so, shows none of the call and offers nothing", () => {

@@ -6,7 +6,7 @@ import { makeVisible } from "../terminal/visible.ts";
 import { cardSections, narrationLines } from "./card-sections.ts";
 import { layJson } from "./json-text.ts";
 import { paragraph, type Place } from "./paragraph.ts";
-import { answerOf, kindOf, momentOf, settlementOf } from "./words.ts";
+import { answerOf, heldByOf, kindOf, momentOf, sayHeld, settlementOf } from "./words.ts";
 
 /** What is taken from a card. Whatever else it holds is for other eyes; what runs is in the approval itself. */
 const cardSchema = z.object({
@@ -99,14 +99,11 @@ function factLines(task: Task, place: Place, state: string | undefined): string[
   const isClosed = task.isClosed === true;
   const card = approval === null ? undefined : cardSchema.safeParse(approval.card).data;
   const floors = (card?.floorReasons ?? []).filter((reason) => reason !== approval?.gateReason);
-  const heldBy = approval?.heldBy ?? question?.heldBy ?? null;
+  const heldBy = heldByOf(task);
   const expiresAt = approval?.expiresAt ?? question?.expiresAt ?? null;
   const facts: (readonly [string, string | undefined])[] = [
     ["State", state],
-    [
-      "Held",
-      heldBy === null ? undefined : `a kill switch (${heldBy}) holds this run; nothing is decided until it is lifted`,
-    ],
+    ["Held", heldBy === null ? undefined : `${sayHeld(heldBy)}\nNothing is decided until it is lifted.`],
     [
       "Why it asks",
       approval === null || isClosed
@@ -154,8 +151,9 @@ function stateOf({ approval, question, status, resolvedAt, resolvedBy }: Task): 
   return `${status}${resolvedBy === null ? "" : ` by ${resolvedBy.name}`}, ${momentOf(resolvedAt)}`;
 }
 
-/** What one can do about an open task, as commands to copy. */
+/** What one can do about an open task, as commands to copy; under a kill switch, where to see what is held. */
 export function commandLines(task: Task, { style }: Pick<Place, "style">): string[] {
+  if (heldByOf(task) !== null) return [`  ${style.cyan("./countersign kill ls")}`];
   const id = shortId(task.id);
   const commands = {
     approval: [`approve ${id}`, `deny ${id} --feedback "why not"`],

@@ -1,4 +1,4 @@
-import type { Approval, ListedRun, Question, Run, Task } from "../client.ts";
+import type { Approval, HeldBy, KillSwitch, ListedRun, Question, Run, Task } from "../client.ts";
 import type { Style } from "../terminal/style.ts";
 import { absoluteTime, relativeTime } from "../terminal/time.ts";
 
@@ -41,6 +41,29 @@ const kinds: Readonly<Record<Task["kind"], { sign: string; word: string }>> = {
 /** The sign and the word of a task's kind. */
 export function kindOf(task: Pick<Task, "kind">): { readonly sign: string; readonly word: string } {
   return kinds[task.kind];
+}
+
+/** What a kill switch holds, of each scope. */
+export const heldScopes: Readonly<Record<HeldBy["scope"], string>> = {
+  app: "this installation",
+  workspace: "this workspace",
+  definition: "this definition",
+  run: "this run",
+};
+
+/** The kill switch that holds an open card; null where none does. */
+export function heldByOf({ status, approval, question }: Task): HeldBy | null {
+  return status === "open" ? (approval?.heldBy ?? question?.heldBy ?? null) : null;
+}
+
+/** That a kill switch holds something: of what it is, by whom, since when and why. */
+export function sayHeld(heldBy: HeldBy): string {
+  return `a kill switch holds ${heldScopes[heldBy.scope]}; ${thrownBy(heldBy)}`;
+}
+
+/** Who threw a switch, when and why. */
+export function thrownBy({ by, since, reason }: Pick<KillSwitch, "by" | "since" | "reason">): string {
+  return `${by.name} threw it ${momentOf(since)}: ${reason}`;
 }
 
 /** Until when something holds, by the clock and seen from now. */

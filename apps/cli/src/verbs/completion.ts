@@ -34,12 +34,18 @@ function wordsOf(command: Command): Word[] {
 }
 
 /** Every place where a word can be completed: the words before it, and what may follow. */
-function placesOf(words: readonly Word[], before: readonly string[] = []): { before: string; next: string[] }[] {
+function placesOf(
+  words: readonly Word[],
+  before: readonly string[] = [],
+  own: readonly string[] = [],
+): { before: string; next: string[] }[] {
   return [
-    { before: before.join(" "), next: words.map(({ name }) => name) },
+    { before: before.join(" "), next: [...words.map(({ name }) => name), ...own] },
     ...words.flatMap((word) => {
       const at = [...before, word.name];
-      return word.under.length > 0 ? placesOf(word.under, at) : [{ before: at.join(" "), next: [...word.options] }];
+      return word.under.length > 0
+        ? placesOf(word.under, at, word.options)
+        : [{ before: at.join(" "), next: [...word.options] }];
     }),
   ];
 }
@@ -69,7 +75,10 @@ function zshScript(words: readonly Word[]): string {
     list.map(({ name, summary }) => quote(`${name}:${summary.replaceAll(":", "\\:")}`)).join(" ");
   const groups = words
     .filter(({ under }) => under.length > 0)
-    .map(({ name, under }) => `    ${name}) local -a verbs=(${described(under)}); _describe verb verbs; return ;;`);
+    .map(({ name, under, options }) => {
+      const rest = options.length === 0 ? "; return" : "";
+      return `    ${name}) local -a verbs=(${described(under)}); _describe verb verbs${rest} ;;`;
+    });
   const places = placesOf(words).filter(
     ({ before, next }) => before !== "" && next.some((word) => word.startsWith("-")),
   );

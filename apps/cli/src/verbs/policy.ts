@@ -1,7 +1,10 @@
 import type { Command } from "commander";
-import { ask } from "../client.ts";
+import { ask, type KillSwitch } from "../client.ts";
 import { CliError } from "../exit.ts";
+import { shortId } from "../find-id.ts";
 import { type PolicyScope, type ScopeOptions, scopeOf, withScope } from "../scope.ts";
+import { paragraph } from "../show/paragraph.ts";
+import { heldScopes, thrownBy } from "../show/words.ts";
 import { makeVisible } from "../terminal/visible.ts";
 import { addVerb, type Cli } from "../verb.ts";
 
@@ -11,15 +14,37 @@ interface SwitchOptions extends ScopeOptions {
   readonly reason?: string;
 }
 
-/** `countersign kill` and `countersign lift`. */
+/** `countersign kill`, `countersign kill ls` and `countersign lift`. */
 export function addSwitchVerbs(program: Command): void {
-  addVerb<SwitchOptions>(program, {
+  const kill = addVerb<SwitchOptions>(program, {
     usage: "kill",
     summary: "Hold everything in a scope (nothing starts, is decided or expires), or deny the calls of a tool",
-    options: (command) => withTarget(command).requiredOption("--reason <text>", "why; everybody who waits sees it"),
-    async run(cli, _args, options) {
-      const json = { ...(await targetOf(cli, options)), reason: options.reason ?? "" };
-      tell(cli, await ask(cli.client.v1.kill.$post({ json })), options);
+    // Not required of `kill ls`, of which commander would require it too.
+    options: (command) => withTarget(command).option("--reason <text>", "why; everybody who waits sees it (required)"),
+    async run(cli, _args, { reason = "", ...options }) {
+      const target = await targetOf(cli, options);
+      if (reason === "") throw new CliError("usage", "Why? Give --reason <text>; everybody who waits sees it.");
+      tell(cli, await ask(cli.client.v1.kill.$post({ json: { ...target, reason } })), options);
+    },
+  });
+  // What follows `ls` is its own: both have --json.
+  kill.enablePositionalOptions();
+
+  addVerb(kill, {
+    usage: "ls",
+    summary: "What is held, since when, by whom and why, and how to let it go on",
+    async run(cli) {
+      const { switches, scopes } = await ask(cli.client.v1.kill.$get());
+      if (cli.isJson) return cli.printJson(switches);
+      if (switches.length === 0) return cli.print(["No kill switch is on."]);
+      const { style } = cli.terminal;
+      cli.print(
+        switches.flatMap((one) => [
+          style.bold(nameOf(one)),
+          ...paragraph(thrownBy(one), cli.terminal, 2),
+          ...(scopes.includes(one.scope) ? [`  ${style.cyan(howToLift(one))}`] : []),
+        ]),
+      );
     },
   });
 
@@ -33,6 +58,12 @@ export function addSwitchVerbs(program: Command): void {
       tell(cli, await ask(cli.client.v1.lift.$post({ json })), options);
     },
   });
+}
+
+/** What a switch holds, as people say it. */
+export function nameOf({ scope, name }: Pick<KillSwitch, "scope" | "name">): string {
+  if (scope === "tool" || scope === "server") return `${scope} ${makeVisible(name ?? "")}`;
+  return name === null ? heldScopes[scope] : `${heldScopes[scope]}: ${makeVisible(name)}`;
 }
 
 function withTarget(command: Command): Command {
@@ -49,7 +80,7 @@ async function targetOf(cli: Cli, { tool, server, ...scope }: SwitchOptions): Pr
   if (given.length !== 1) {
     throw new CliError(
       "usage",
-      "Which scope? Give one of --run <run>, --definition <name>, --workspace, --all, --tool <name> and --server <name>.",
+      "Which scope? Give one of --run <run>, --definition <name>, --workspace, --all, --tool <name> and --server <name>. What is held already: ./countersign kill ls",
     );
   }
   if (tool !== undefined) return { scope: "tool", name: tool };
@@ -59,30 +90,29 @@ async function targetOf(cli: Cli, { tool, server, ...scope }: SwitchOptions): Pr
 
 function tell(
   cli: Cli,
-  answer: { scope: string; id: string; outcome: "killed" | "lifted" | "already"; waiting: number },
-  options: SwitchOptions,
+  answer: { scope: KillSwitch["scope"]; id: string; outcome: "killed" | "lifted" | "already"; waiting: number },
+  { tool, server, definition }: SwitchOptions,
 ): void {
   if (cli.isJson) return cli.printJson(answer);
-  const { scope, outcome, waiting } = answer;
+  const { scope, id, outcome, waiting } = answer;
+  const goOn = `Let it go on: ${howToLift({ scope, id, name: tool ?? server ?? definition ?? null })}`;
   const isTool = scope === "tool" || scope === "server";
-  const what = isTool ? `${scope} ${makeVisible(answer.id)}` : scope;
+  const what = nameOf({ scope, name: isTool ? id : null });
   const said = {
     killed: isTool
-      ? `Calls of the ${what} are denied${waiting > 0 ? `, ${waiting} that wait for approval too` : ""}. ${howToLift(options)}`
-      : `Everything in this ${what} is held. ${howToLift(options)}`,
-    lifted: isTool ? `Calls of the ${what} go on.` : `Everything in this ${what} goes on.`,
-    already: isTool
-      ? `Nothing changed: the switch of the ${what} was already so.`
-      : `Nothing changed: the switch of this ${what} was already so.`,
+      ? `Calls of the ${what} are denied${waiting > 0 ? `, ${waiting} that wait for approval too` : ""}. ${goOn}`
+      : `Everything in ${what} is held. ${goOn}`,
+    lifted: isTool ? `Calls of the ${what} go on.` : `Everything in ${what} goes on.`,
+    already: `Nothing changed: the switch of ${isTool ? "the " : ""}${what} was already so.`,
   }[outcome];
   cli.print([said]);
 }
 
 /** The whole command that takes a switch back. */
-function howToLift({ tool, server, run, definition, workspace }: SwitchOptions): string {
-  const named = Object.entries({ tool, server, run, definition }).find(([, name]) => name !== undefined);
-  const target = named === undefined ? (workspace === true ? "workspace" : "all") : `${named[0]} ${quoted(named[1])}`;
-  return `Let it go on: ./countersign lift --${target}`;
+function howToLift({ scope, id, name }: Pick<KillSwitch, "scope" | "id" | "name">): string {
+  const named = { app: "all", workspace: "workspace", run: `run ${shortId(id ?? "")}` };
+  const target = scope in named ? named[scope as keyof typeof named] : `${scope} ${quoted(name ?? "")}`;
+  return `./countersign lift --${target}`;
 }
 
 /** As a shell takes it for one word. */

@@ -3,7 +3,8 @@ import { ask, type Client, type Run, type RunStatus, type RunTree } from "../cli
 import { CliError } from "../exit.ts";
 import { findRunId, listRuns, shortId } from "../find-id.ts";
 import { openCards, showLogLine, showWaiting, textOf } from "../show/log-line.ts";
-import { momentOf, statusOf } from "../show/words.ts";
+import { paragraph } from "../show/paragraph.ts";
+import { momentOf, sayHeld, statusOf } from "../show/words.ts";
 import { momentIn, span } from "../scope.ts";
 import { layTable } from "../terminal/table.ts";
 import { relativeTime } from "../terminal/time.ts";
@@ -235,6 +236,7 @@ function showTree(tree: RunTree, { terminal }: Pick<Cli, "terminal">): string[] 
       `${makeVisible(run.definition)} version ${run.definitionVersion}, started by ${makeVisible(run.startedBy.name)} ${momentOf(run.createdAt)}`,
     ),
     style.dim(`${run.turns} turns, ${run.callCount} calls, ${run.inputTokens + run.outputTokens} tokens · ${run.id}`),
+    ...(run.heldBy === null ? [] : paragraph(`⏸ ${sayHeld(run.heldBy)}`, terminal, 0, 2).map(style.yellow)),
     "",
     ...entries.flatMap((entry) => [
       ...showLogLine(entry, entry.calls, terminal),

@@ -1,9 +1,10 @@
-import { ask, type Call, type LogLine, type Run, type RunTree } from "../client.ts";
+import { ask, type Call, type HeldBy, type LogLine, type Run, type RunTree } from "../client.ts";
 import { askUntilReached, followEvents, type FollowOptions, type StreamEvent } from "../events.ts";
 import { CliError } from "../exit.ts";
 import { shortId } from "../find-id.ts";
 import { openCards, showLogLine, showWaiting } from "../show/log-line.ts";
-import { statusOf } from "../show/words.ts";
+import { paragraph } from "../show/paragraph.ts";
+import { sayHeld, statusOf } from "../show/words.ts";
 import { createLive } from "../terminal/live.ts";
 import { spanOf } from "../terminal/time.ts";
 import { cutTo } from "../terminal/width.ts";
@@ -16,7 +17,7 @@ const frameMs = 120;
 /** How far back the turn may lie whose call a line is of. */
 const linesBefore = 300;
 
-type Standing = Pick<Run, "status" | "waitsOn">;
+type Standing = Pick<Run, "status" | "waitsOn" | "heldBy">;
 
 /**
  * Follows a run: prints its story as it happens and, on a terminal, shows below how it stands. Returns when it has
@@ -100,8 +101,16 @@ export async function watchRun(cli: Cli, id: string, timeoutSeconds: number | un
 
   function takeStanding(now: Standing, isEnd: boolean): void {
     if (standing?.status !== now.status || standing.waitsOn !== now.waitsOn) since = Date.now();
+    if (!cli.isJson) tellHold(now.heldBy, standing?.heldBy ?? null);
     standing = now;
     if (isEnd) ended = now;
+  }
+
+  /** Says once by what the run is held, and that it goes on: the story itself has no line of either. */
+  function tellHold(heldBy: HeldBy | null, before: HeldBy | null): void {
+    if (heldBy === null ? before === null : heldBy.since === before?.since) return;
+    const said = heldBy === null ? "▶ the kill switch is lifted" : `⏸ ${sayHeld(heldBy)}`;
+    live.print(paragraph(said, terminal, 2, 2).map(style.yellow));
   }
 
   /** The entries that these lines are of, or that their calls were asked for in. */

@@ -78,6 +78,29 @@ test("that the server does not answer is taken back as soon as it does, though n
   expect(all.lastIndexOf("250 tasks wait for you")).toBeGreaterThan(all.lastIndexOf("does not answer"));
 });
 
+test("whoever watches a run is told once by whom and why it is held, and that it goes on", async () => {
+  const heldBy = {
+    scope: "workspace",
+    since: "2026-11-30T06:00:00.000Z",
+    by: { id: "1", name: "Ada" },
+    reason: "a drill",
+  };
+  const held = `event: status\ndata: ${JSON.stringify({ status: "paused", waitsOn: "kill", heldBy })}\n\n`;
+  const told = [
+    held,
+    held,
+    'event: status\ndata: {"status":"queued","waitsOn":null,"heldBy":null}\n\n',
+    'event: end\ndata: {"status":"completed","waitsOn":null,"heldBy":null}\n\n',
+  ];
+  const v1 = { runs: { ":id": { events: { $get: () => Promise.resolve(streamOf(told.join(""))) } } } };
+  const { cli, written } = cliOf(v1, true);
+  await watchRun({ ...cli, isJson: false }, id, undefined);
+  const all = written.join("").replace(/\s+/g, " ");
+  expect(all.match(/a kill switch holds this workspace; Ada threw it/g)).toHaveLength(1);
+  expect(all).toMatch(/2026-11-30 06:00:00 UTC\): a drill/);
+  expect(all.match(/the kill switch is lifted/g)).toHaveLength(1);
+});
+
 test("a program that watches a run is told every line once, also those that the stream leaves out", async () => {
   const all = Array.from({ length: 2_500 }, (_, n) => ({ seq: n + 1, kind: "note", content: "x" }));
   const lineOf = (seq: number) => `event: line\nid: ${seq}\ndata: ${JSON.stringify(all[seq - 1])}\n\n`;

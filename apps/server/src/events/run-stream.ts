@@ -66,7 +66,7 @@ export async function* streamRun(
       }
       if (after < run.lastSeq) continue;
 
-      const standing = { status: run.status, waitsOn: run.waitsOn };
+      const standing = { status: run.status, waitsOn: run.waitsOn, heldBy: run.heldBy };
       if (run.finishedAt !== null) {
         yield writeEvent({ event: "end", data: standing });
         return;

@@ -6,6 +6,7 @@ import { whyAsksEachTime } from "../asks-each-time.ts";
 import { hideInJson, hideInText } from "./hide-secrets.ts";
 import { firstId, lastId } from "./ids.ts";
 import { type Owned, readGrouped, readOwned } from "./read-grouped.ts";
+import { hideInHeldBy, switchOfRun } from "./switches.ts";
 
 /** SQL: what a card says of the run it belongs to. Needs `runs r`, `definitions d` and the starter `users s`. */
 export const runRef = `json_build_object('id', r.id, 'title', r.title, 'definition', d.name, 'startedBy', s.name)`;
@@ -69,7 +70,7 @@ function selectApprovals(where: string): string {
     select a.id, a.kind, case when o.is_overdue then 'expired' else a.status end as status, a.version,
            a.args_hash as "argsDigest", a.task_id as "taskId", a.call_id as "callId", ${runRef} as run,
            c.tool, case when a.args_hash = c.run_args_hash then c.run_args else c.args end as args, a.gate_row as "gateRow", a.gate_reason as "gateReason", a.card,
-           case when a.status = 'pending' then p.killed end as "heldBy",
+           case when a.status = 'pending' and p.killed is not null then ${switchOfRun} end as "heldBy",
            a.requested_at as "requestedAt", ${deadlineOf("a.expires_at", "a.status = 'pending'")} as "expiresAt",
            case when o.is_overdue then a.expires_at else a.decided_at end as "decidedAt",
            case when u.id is not null then json_build_object('id', u.id, 'name', u.name)
@@ -209,6 +210,7 @@ function toApproval({ card, args, editedArgs, ...row }: Row): FoundApproval {
   return {
     ...row,
     run: hideInRun(row.run),
+    heldBy: hideInHeldBy(row.heldBy),
     feedback: hideInText(row.feedback),
     note: hideInText(row.note),
     args: hideInJson(args),

@@ -3,12 +3,13 @@ import { isGuarded } from "@countersign/ops/visible.ts";
 import type { Question } from "../shapes/questions.ts";
 import { deadlineOf, hideInRun, isOverdue, policyOfRun, runRef } from "./approvals.ts";
 import { hideInText } from "./hide-secrets.ts";
+import { hideInHeldBy, switchOfRun } from "./switches.ts";
 
 const questions = `
   select q.id, case when o.is_overdue then 'expired' else q.status end as status,
          q.task_id as "taskId", q.call_id as "callId", ${runRef} as run,
          q.question, q.options, q.context, q.default_answer as "defaultAnswer",
-         case when q.status = 'open' then p.killed end as "heldBy",
+         case when q.status = 'open' and p.killed is not null then ${switchOfRun} end as "heldBy",
          q.asked_at as "askedAt", ${deadlineOf("q.expires_at", "q.status = 'open'")} as "expiresAt",
          case when o.is_overdue then q.expires_at else q.answered_at end as "answeredAt",
          case when u.id is not null then json_build_object('id', u.id, 'name', u.name)
@@ -37,6 +38,7 @@ export async function readQuestions(
   return rows.map((row) => ({
     ...row,
     run: hideInRun(row.run),
+    heldBy: hideInHeldBy(row.heldBy),
     question: hideInText(row.question),
     options: row.options.map(hideInText),
     context: hideInText(row.context),

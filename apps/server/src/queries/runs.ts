@@ -5,6 +5,7 @@ import { type Run, type RunDetail, runStatus } from "../shapes/runs.ts";
 import { hideInText, hideInValue } from "./hide-secrets.ts";
 import { lastId } from "./ids.ts";
 import { type Owned, readGrouped, readOwned } from "./read-grouped.ts";
+import { hideInHeldBy, scopesOfRun, switchOfRun } from "./switches.ts";
 
 /**
  * SQL: the runs of the ids that `ids` gives, as people read them: one under a kill switch reads paused on `kill`, whatever
@@ -15,7 +16,7 @@ function selectRuns(ids: string): string {
   select r.id, r.title, d.name as definition, r.definition_version as "definitionVersion",
          case when s.is_held then 'paused' else r.status end as status,
          case when s.is_held then 'kill' else r.waits_on end as "waitsOn",
-         case when s.is_held then k.scope end as "heldBy",
+         case when s.is_held then ${switchOfRun} end as "heldBy",
          r.parent_id as "parentId", r.root_id as "rootId", json_build_object('id', u.id, 'name', u.name) as "startedBy",
          r.turns, r.call_count as "callCount", r.input_tokens as "inputTokens", r.output_tokens as "outputTokens",
          r.cost_micros as "costMicros", r.unread, r.last_seq as "lastSeq", r.end_reason as "endReason",
@@ -24,16 +25,11 @@ function selectRuns(ids: string): string {
     from runs r
     join definitions d on d.id = r.definition_id
     join users u       on u.id = r.started_by
-    left join lateral (
-         select scope from switches w
-          where w.scope_id in ${scopesOfRun}
-          order by scope limit 1) k on true
-   cross join lateral (select k.scope is not null and r.status not in ('completed', 'failed', 'canceled') as is_held) s
+   cross join lateral (
+         select r.status not in ('completed', 'failed', 'canceled')
+                and exists (select from switches w where w.scope_id in ${scopesOfRun}) as is_held) s
    where r.workspace_id = $1 and r.id = any (${ids})`;
 }
-
-/** SQL: the scopes whose kill switch holds the run `r`. */
-const scopesOfRun = "('00000000-0000-0000-0000-000000000000', r.workspace_id, r.definition_id, r.id)";
 
 /** SQL: the kill switches that are on for anything of the workspace $1. */
 const switches = `
@@ -127,5 +123,10 @@ const readOne = readGrouped((sql, asked: readonly Owned[]) =>
 );
 
 function hideInShown<R extends Run>(run: R): R {
-  return { ...run, title: hideInText(run.title), endReason: hideInText(run.endReason) };
+  return {
+    ...run,
+    title: hideInText(run.title),
+    endReason: hideInText(run.endReason),
+    heldBy: hideInHeldBy(run.heldBy),
+  };
 }

@@ -306,12 +306,18 @@ test("under a kill switch a decision is refused with 423, nothing expires, and i
   await sql`update approvals set expires_at = clock_timestamp() - interval '1 second' where id = ${approvalId}`;
   expect(await decide(world.tokens.approver, approvalId, "approve")).toMatchObject({
     status: 423,
-    body: { code: "killed" },
+    body: {
+      code: "killed",
+      detail: expect.stringMatching(
+        /^A kill switch holds this run since \S+Z\. Ada Admin threw it: "drill"\. Nothing is decided; the approval waits/,
+      ) as string,
+    },
   });
+  const heldBy = { scope: "run", by: { name: "Ada Admin" }, reason: "drill" };
   const held = await send(server, world.tokens.viewer, "GET", `/v1/approvals/${approvalId}`);
-  expect(held.body).toMatchObject({ status: "pending", heldBy: "run" });
+  expect(held.body).toMatchObject({ status: "pending", heldBy });
   const queue = await send(server, world.tokens.viewer, "GET", "/v1/tasks");
-  expect(queue.body).toMatchObject({ tasks: [{ approval: { id: approvalId, heldBy: "run" } }] });
+  expect(queue.body).toMatchObject({ tasks: [{ approval: { id: approvalId, heldBy } }] });
   await send(server, world.tokens.admin, "POST", "/v1/lift", { body: scope });
   const lifted = await send(server, world.tokens.viewer, "GET", `/v1/approvals/${approvalId}`);
   expect(lifted.body).toMatchObject({ status: "pending", heldBy: null });

@@ -77,7 +77,7 @@ test("a run's stream tells each line once and in order, how it stands, and ends 
   await reader.ended;
   expect(seqsOf(events)).toEqual([1, 2, 3]);
   expect(linesOf(events).map(({ kind }) => kind)).toEqual(["user", "assistant", "run.ended"]);
-  expect(events.at(-1)?.data).toEqual({ status: "completed", waitsOn: null });
+  expect(events.at(-1)?.data).toEqual({ status: "completed", waitsOn: null, heldBy: null });
 
   const again = await openRun(server, world.tokens.viewer, runId, "1");
   await again.ended;
@@ -95,6 +95,7 @@ test("a switch that holds the run, and its lift, are told although they touch no
     (await send(server, world.tokens.admin, "POST", "/v1/kill", { body: { ...scope, reason: "stop" } })).status,
   ).toBe(200);
   await reader.until((events) => (events.at(-1)?.data as { waitsOn?: string } | undefined)?.waitsOn === "kill");
+  expect(reader.events.at(-1)?.data).toMatchObject({ heldBy: { scope: "workspace", reason: "stop" } });
   expect((await send(server, world.tokens.admin, "POST", "/v1/lift", { body: scope })).status).toBe(200);
   await reader.until((events) => (events.at(-1)?.data as { status?: string } | undefined)?.status === "queued");
   reader.close();

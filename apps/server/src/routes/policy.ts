@@ -5,18 +5,20 @@ import { liftScope } from "@countersign/engine/commits/lift-scope.ts";
 import { liftTool } from "@countersign/engine/commits/lift-tool.ts";
 import { storableText } from "@countersign/gate/storable.ts";
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
-import { type Actor, requireRole, wayOf } from "../auth.ts";
+import { type Actor, hasRole, requireRole, wayOf } from "../auth.ts";
 import type { AppEnv, ServerDependencies } from "../context.ts";
 import { once } from "../idempotency.ts";
 import { authorOf } from "../policy-scope.ts";
 import { Problem } from "../problem.ts";
 import { readDefinition } from "../queries/definitions.ts";
 import { readRun } from "../queries/runs.ts";
+import { listSwitches } from "../queries/switches.ts";
 import { isOnlyWorkspace } from "../queries/workspaces.ts";
 import { answers, idempotencyParameter, jsonBody, storableLine, uuid } from "../shapes/common.ts";
+import { killSwitchListSchema, switchScope } from "../shapes/switches.ts";
 
 const target = {
-  scope: z.enum(["app", "workspace", "definition", "run", "tool", "server"]),
+  scope: switchScope,
   id: uuid.optional().openapi({ description: "Of the definition or the run" }),
   name: storableLine(200).optional().openapi({ description: "Of the tool or the server" }),
 };
@@ -29,7 +31,7 @@ type Target = Readonly<{
 
 const switchSchema = z
   .object({
-    scope: z.string(),
+    scope: switchScope,
     id: z.string().openapi({ description: "The scope's; the name of a tool or a server" }),
     waiting: z.int().openapi({
       description: "Open approvals of a killed tool, which workers deny; 1001 stands for more than 1,000",
@@ -39,6 +41,13 @@ const switchSchema = z
     }),
   })
   .openapi("Switch");
+
+const list = createRoute({
+  method: "get",
+  path: "/kill",
+  summary: "The kill switches that are on: of what, since when, by whom and why",
+  responses: answers("The switches of the workspace and of the installation", killSwitchListSchema),
+});
 
 const killRoute = createRoute({
   method: "post",
@@ -139,6 +148,14 @@ export function createPolicyRoutes(deps: ServerDependencies) {
   }
 
   return new OpenAPIHono<AppEnv>()
+    .openapi(list, async (c) => {
+      const actor = c.get("actor");
+      const switches = await listSwitches(sql, actor.workspaceId);
+      const isAdmin = hasRole(actor, "admin");
+      const isAppTheirs = isAdmin && (await isOnlyWorkspace(sql, actor.workspaceId));
+      const scopes = isAdmin ? switchScope.options.filter((scope) => scope !== "app" || isAppTheirs) : [];
+      return c.json({ switches, scopes }, 200);
+    })
     .openapi(killRoute, async (c) => {
       const actor = c.get("actor");
       const { reason, ...asked } = c.req.valid("json");

@@ -145,7 +145,13 @@ test("under a kill switch a live run reads paused on kill in every reading, and 
   await send(server, world.tokens.admin, "POST", "/v1/kill", {
     body: { scope: "definition", id: world.definitionId, reason: "a drill" },
   });
-  const held = { status: "paused", waitsOn: "kill", heldBy: "definition" };
+  const heldBy = {
+    scope: "definition",
+    by: { name: "Ada Admin" },
+    reason: "a drill",
+    since: expect.any(String) as string,
+  };
+  const held = { status: "paused", waitsOn: "kill", heldBy };
   const { tokens } = world;
   expect((await send(server, tokens.viewer, "GET", `/v1/runs/${live}`)).body).toMatchObject(held);
   expect((await send(server, tokens.viewer, "GET", `/v1/runs/${live}/tree`)).body).toMatchObject({

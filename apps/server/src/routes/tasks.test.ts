@@ -173,7 +173,13 @@ test("a question is refused with 410 from its deadline on, with 423 under a kill
   await send(server, tokens.admin, "POST", "/v1/kill", { body: { ...scope, reason: "drill" } });
   expect(await act(tokens.operator, held.taskId, "answer", { body })).toMatchObject({
     status: 423,
-    body: { code: "killed" },
+    body: {
+      code: "killed",
+      detail: expect.stringContaining('Ada Admin threw it: "drill". Nothing is answered') as string,
+    },
+  });
+  expect((await send(server, tokens.viewer, "GET", `/v1/tasks/${held.taskId}`)).body).toMatchObject({
+    question: { heldBy: { scope: "run", reason: "drill" } },
   });
   await send(server, tokens.admin, "POST", "/v1/lift", { body: scope });
   await send(server, tokens.operator, "POST", `/v1/runs/${held.runId}/cancel`);

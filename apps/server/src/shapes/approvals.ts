@@ -1,6 +1,7 @@
 import { instant, storableText } from "@countersign/gate/storable.ts";
 import { z } from "@hono/zod-openapi";
 import { actorSchema, idempotencyHeaders, moment, uuid } from "./common.ts";
+import { heldBySchema } from "./switches.ts";
 
 export const runRefSchema = z
   .object({
@@ -39,7 +40,7 @@ export const approvalSchema = z
       .string()
       .nullable()
       .openapi({ description: "Why no answer to it can be remembered; null where one can" }),
-    heldBy: z.string().nullable(),
+    heldBy: heldBySchema.nullable(),
     requestedAt: moment,
     expiresAt: moment.nullable(),
     decidedAt: moment.nullable(),

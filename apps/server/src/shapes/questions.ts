@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { runRefSchema } from "./approvals.ts";
 import { actorSchema, moment } from "./common.ts";
+import { heldBySchema } from "./switches.ts";
 
 export const questionSchema = z
   .object({
@@ -13,7 +14,7 @@ export const questionSchema = z
     options: z.array(z.string()),
     context: z.string().nullable(),
     defaultAnswer: z.string().nullable(),
-    heldBy: z.string().nullable(),
+    heldBy: heldBySchema.nullable(),
     askedAt: moment,
     expiresAt: moment.nullable(),
     answeredAt: moment.nullable(),

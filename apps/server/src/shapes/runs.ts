@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { approvalSchema } from "./approvals.ts";
 import { actorSchema, moment } from "./common.ts";
 import { questionSchema } from "./questions.ts";
+import { heldBySchema } from "./switches.ts";
 
 export const runStatus = z.enum(["queued", "running", "paused", "completed", "failed", "canceled"]);
 
@@ -16,7 +17,7 @@ export const runSchema = z
       .string()
       .nullable()
       .openapi({ description: "Set while paused: `kill` where a kill switch holds the run" }),
-    heldBy: z.string().nullable().openapi({ description: "The scope whose kill switch is on" }),
+    heldBy: heldBySchema.nullable(),
     parentId: z.string().nullable(),
     rootId: z.string(),
     startedBy: actorSchema,

@@ -2,6 +2,7 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 import type { Task } from "../api.ts";
 import { ExactLine } from "../parts/exact-text.tsx";
+import { ThrownBy } from "../parts/thrown-by.tsx";
 import { Time } from "../parts/time.tsx";
 import { useTools } from "../queries.ts";
 import { words } from "../words.ts";
@@ -19,9 +20,12 @@ export function Facts({ task, body }: { readonly task: Task; readonly body: Card
   return (
     <dl className="facts">
       {heldBy !== null && (
-        <Fact name={names.held}>
-          <ExactLine text={words.card.held(heldBy)} />
-        </Fact>
+        <div className="whole">
+          <dt>{names.held}</dt>
+          <dd>
+            {words.held.by(heldBy.scope)} {words.card.held} <ThrownBy {...heldBy} />
+          </dd>
+        </div>
       )}
       {run !== null && (
         <>

@@ -55,7 +55,7 @@ export const cardWords = {
     equal: "The same elsewhere",
     held: "Held",
   },
-  held: (scope: string) => `A kill switch (${scope}) holds this run. Nothing is decided until it is lifted.`,
+  held: "Nothing is decided until it is lifted.",
   ifNot: (answer: string) => `then the answer is “${answer}”`,
   ifNotDenied: "then it is denied",
   equal: (count: number) => `${count} other ${count === 1 ? "card waits" : "cards wait"} for the very same`,
