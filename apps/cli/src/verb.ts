@@ -43,7 +43,6 @@ export interface Verb<O> {
 export function addVerb<O = object>(parent: Command, verb: Verb<O>): Command {
   const command = parent.command(verb.usage, { isDefault: verb.isDefault === true }).description(verb.summary);
   verb.options?.(command);
-  for (const option of command.options) if (option.mandatory) option.description += " (required)";
   // Else a slip such as `runs lst` would be told to be too many arguments of a verb that nobody named.
   if (verb.isDefault === true) command.allowExcessArguments();
   if (verb.isBare !== true) command.option("--json", "write JSON").option("--no-color", "write without colours");
