@@ -1,16 +1,20 @@
-import { chromium } from "playwright-core";
-import { afterAll, expect, inject, test } from "vitest";
-import { startDemo } from "./demo.ts";
+import { type Browser, chromium } from "playwright-core";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { type Demo, startDemo } from "./demo.ts";
 import { expectAccessible, keepPicture } from "./stage.ts";
 
-const demo = await startDemo("first-minute-web");
-const browser = await chromium.launch({
-  executablePath: inject("chromium"),
-  args: ["--no-sandbox", "--disable-dev-shm-usage"],
+let demo: Demo;
+let browser: Browser;
+beforeAll(async () => {
+  demo = await startDemo("first-minute-web");
+  browser = await chromium.launch({
+    executablePath: inject("chromium"),
+    args: ["--no-sandbox", "--disable-dev-shm-usage"],
+  });
 });
 afterAll(async () => {
-  await browser.close();
   await demo.stop();
+  await browser.close();
 });
 
 test("the printed link opens the queue with the demo's card; Confirm sends its mail, and the run's tree tells all of it", async () => {
