@@ -40,7 +40,7 @@ test("an approver who is no administrator names a person by name: for one card, 
 
   await page.goto(`${stage.url}/admin/account`);
   const part = page.locator("section", { has: page.getByRole("heading", { name: "Who decides on whose say" }) }).last();
-  await part.getByText("Ann Approver decides on the say of Abe Approver").waitFor();
+  await part.getByRole("cell", { name: "Ann Approver decides on the say of Abe Approver", exact: true }).waitFor();
   await part.getByRole("button", { name: "Hand everything over…" }).click();
   await dialog.getByLabel("Who").selectOption("Ada Admin");
   await expectAccessible(page);
