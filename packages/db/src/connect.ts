@@ -33,8 +33,9 @@ export type ConnectOptions = {
 /**
  * A client for the database at `url`; nothing is sent until the first query.
  * `int8` arrives as a number (one beyond 2^53 throws), other types as the driver has them; arrays may be parameters
- * (`$1::uuid[]`); NOTICEs are dropped. Throws Refusal, which repeats nothing of it, for a `url` that is no address. A refused connection rejects the query that needed it. `sql.end({ timeout })`
- * waits for what is in hand, 10 seconds unless told otherwise.
+ * (`$1::uuid[]`); NOTICEs are dropped. Throws Refusal, which repeats nothing of it, for a `url` that is no address. A
+ * refused connection rejects the query that needed it. `sql.end({ timeout })` waits for what is in hand, 10 seconds unless
+ * told otherwise.
  */
 export function connect(url: string, options: ConnectOptions = {}): Sql {
   if (!isAddress(url)) {

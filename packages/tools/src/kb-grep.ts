@@ -2,6 +2,7 @@ import { defineTool } from "@countersign/engine/tool.ts";
 import { grepNodes } from "@countersign/kb/grep-nodes.ts";
 import { z } from "zod";
 import { readerOf } from "./kb-writer.ts";
+import { onOneLine } from "./plain-text.ts";
 
 const schema = z.strictObject({
   pattern: z.string().min(1).max(1_000),
@@ -33,8 +34,7 @@ export const kbGrep = defineTool<z.infer<typeof schema>>({
       case "found": {
         const { matches, total } = result;
         const lines = matches.map(
-          ({ pageTitle, nodeId, excerpt }) =>
-            `${pageTitle} › ${nodeId}: ${excerpt.replaceAll(/(?<!\s)\s*\n\s*/g, " ↵ ")}`,
+          ({ pageTitle, nodeId, excerpt }) => `${pageTitle} › ${nodeId}: ${onOneLine(excerpt)}`,
         );
         return {
           kind: "done",

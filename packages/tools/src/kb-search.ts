@@ -2,6 +2,7 @@ import { defineTool, type Tool } from "@countersign/engine/tool.ts";
 import type { Questions } from "@countersign/kb/questions.ts";
 import { type Hit, searchByAll } from "@countersign/kb/search-pages.ts";
 import { z } from "zod";
+import { onOneLine } from "./plain-text.ts";
 
 const schema = z.strictObject({
   q: z.string().min(1).max(1_000).describe('Words in any order; those in "double quotes" one after the other'),
@@ -42,6 +43,6 @@ export function kbSearch(questions?: Questions): Tool {
 function writeHit({ kind, pageTitle, pageId, nodeId, excerpt, lists }: Hit, n: number): string {
   const title = JSON.stringify(pageTitle);
   const what = nodeId === null ? `page ${title} (id ${pageId})` : `${kind} ${nodeId} of ${title}`;
-  const text = excerpt === "" ? "" : `: ${excerpt.replaceAll(/(?<!\s)\s*\n\s*/g, " ↵ ")}`;
+  const text = excerpt === "" ? "" : `: ${onOneLine(excerpt)}`;
   return `${n + 1}. ${what} [found by ${lists.join(", ")}]${text}`;
 }

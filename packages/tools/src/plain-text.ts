@@ -20,3 +20,8 @@ export function storableLine(max: number) {
     "expected one line that is not blank, without control characters",
   );
 }
+
+/** A text of several lines as one, each end of a line a mark. */
+export function onOneLine(text: string): string {
+  return text.replaceAll(/(?<!\s)\s*\n\s*/g, " ↵ ");
+}

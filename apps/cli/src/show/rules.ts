@@ -6,6 +6,7 @@ import { layTable } from "../terminal/table.ts";
 import { absoluteTime } from "../terminal/time.ts";
 import { makeVisible } from "../terminal/visible.ts";
 import type { Cli } from "../verb.ts";
+import { countOf } from "./count.ts";
 import { untilOf } from "./words.ts";
 
 /** What a scope says. */
@@ -73,7 +74,7 @@ export function showLayer(
 ): string[] {
   const rows = rules.map((rule) => [
     { text: shortId(rule.id), paint: style.cyan },
-    { text: makeVisible(rule.target.kind === "everything" ? "everything" : `${rule.target.kind}:${rule.target.name}`) },
+    { text: makeVisible(targetText(rule.target)) },
     { text: `${rule.mode}${rule.locked ? ", locked" : ""}` },
     { text: (rule.entries ?? []).map((entry) => makeVisible(entryText(entry))).join(" · ") },
     {
@@ -93,6 +94,11 @@ export function showLayer(
     style.dim(`approval policy ${approvalPolicy === null ? "inherited" : approvalPolicy.level}`),
     ...(presets.length === 0 ? [] : [style.dim(`preset ${presets.join(", ")}`)]),
   ];
+}
+
+/** What a rule speaks of, as `rules set` takes it. */
+export function targetText(target: Target): string {
+  return target.kind === "everything" ? target.kind : `${target.kind}:${target.name}`;
 }
 
 function entryText(entry: Entry): string {
@@ -122,11 +128,11 @@ export function ruleText(rule: unknown): string {
 /** What a change does to approvals that wait. */
 export function told(waiting: number): string {
   if (waiting === 0) return "";
-  return ` ${countOf(waiting)} judged again.`;
+  return ` ${openApprovals(waiting)} judged again.`;
 }
 
 /** How many open approvals are, as the beginning of a sentence. */
-export function countOf(waiting: number): string {
-  const count = waiting > 1_000 ? "More than 1,000" : String(waiting);
-  return `${count} open approval${waiting === 1 ? " is" : "s are"}`;
+export function openApprovals(waiting: number): string {
+  if (waiting > 1_000) return "More than 1,000 open approvals are";
+  return `${countOf(waiting, "open approval")} ${waiting === 1 ? "is" : "are"}`;
 }

@@ -4,6 +4,7 @@ import { CliError } from "../exit.ts";
 import { shortId } from "../find-id.ts";
 import { type PolicyScope, type ScopeOptions, scopeOf, withScope } from "../scope.ts";
 import { paragraph } from "../show/paragraph.ts";
+import { quoted } from "../show/quoted.ts";
 import { heldScopes, thrownBy } from "../show/words.ts";
 import { makeVisible } from "../terminal/visible.ts";
 import { addVerb, type Cli } from "../verb.ts";
@@ -113,9 +114,4 @@ function howToLift({ scope, id, name }: Pick<KillSwitch, "scope" | "id" | "name"
   const named = { app: "all", workspace: "workspace", run: `run ${shortId(id ?? "")}` };
   const target = scope in named ? named[scope as keyof typeof named] : `${scope} ${quoted(name ?? "")}`;
   return `./countersign lift --${target}`;
-}
-
-/** As a shell takes it for one word. */
-function quoted(name = ""): string {
-  return /^[\w.:-]+$/.test(name) ? name : `'${makeVisible(name).replaceAll("'", `'\\''`)}'`;
 }

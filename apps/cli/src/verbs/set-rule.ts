@@ -4,13 +4,14 @@ import { ask, type Client } from "../client.ts";
 import { CliError } from "../exit.ts";
 import { momentIn, type ScopeOptions, scopeOf, span, withScope } from "../scope.ts";
 import {
-  countOf,
   type Entry,
   howToExplain,
+  openApprovals,
   outdoneText,
   ruleText,
   showDifference,
   type Target,
+  targetText,
   told,
 } from "../show/rules.ts";
 import { makeVisible } from "../terminal/visible.ts";
@@ -65,13 +66,13 @@ async function setRule(cli: Cli, change: Change, { yes, dryRun, ...options }: Se
   const [plan] = planned.changes;
   if (plan === undefined) throw new Error("The server said nothing of the one change");
   const { before, after, outdone, isLoosening, outcome } = plan;
-  const path = nameOf(change.target);
+  const path = targetText(change.target);
   const isChange = outcome !== "unchanged";
   const lockGives = isChange && isLocked(before) && (isLoosening === true || !isLocked(after));
   const letsRun = isLoosening === true && outdone === undefined && plan.waiting > 0;
   const reasons = [
     ...(lockGives ? ["It loosens what is locked."] : []),
-    ...(letsRun ? [`${countOf(plan.waiting)} judged again, and may run unasked.`] : []),
+    ...(letsRun ? [`${openApprovals(plan.waiting)} judged again, and may run unasked.`] : []),
   ];
   if (!cli.isJson && (dryRun === true || (reasons.length > 0 && yes !== true))) {
     const changes = !isChange ? [] : [{ path, before, after, ...(outdone && { outdone }) }];
@@ -128,10 +129,6 @@ function ruleOf(mode: string, { command, unit, pattern, lock, for: ms }: SetOpti
 
 function isMode(text: string): text is Mode {
   return modes.some((mode) => mode === text);
-}
-
-function nameOf(target: Target): string {
-  return target.kind === "everything" ? target.kind : `${target.kind}:${target.name}`;
 }
 
 function isLocked(rule: unknown): boolean {

@@ -4,7 +4,8 @@ import { ask, type Client } from "../client.ts";
 import { shortId } from "../find-id.ts";
 import { type ScopeOptions, scopeOf, withScope } from "../scope.ts";
 import { countOf } from "../show/count.ts";
-import { makeVisible } from "../terminal/visible.ts";
+import { quoted } from "../show/quoted.ts";
+import { targetText } from "../show/rules.ts";
 import { addVerb, type Cli, wholeNumber } from "../verb.ts";
 
 type Suggestions = Extract<InferResponseType<Client["v1"]["suggestions"]["$get"]>, { suggestions: unknown }>;
@@ -51,16 +52,10 @@ function showSuggestions(
 
 /** What sets the rule, to be pasted into a shell. */
 function commandOf({ target, mode, entries }: Suggestion["rule"], { run, definition }: ScopeOptions): string {
-  const name = target.kind === "everything" ? target.kind : `${target.kind}:${target.name}`;
   const units = (entries ?? []).flatMap((entry) => (entry.kind === "unit" ? ["--unit", quoted(entry.unit)] : []));
   const where = [
     ...(run === undefined ? [] : ["--run", quoted(run)]),
     ...(definition === undefined ? [] : ["--definition", quoted(definition)]),
   ];
-  return ["./countersign rules set", quoted(name), mode, ...units, ...where].join(" ");
-}
-
-/** One word of a shell. Quoted so that it stays one whatever is in it; what cannot be seen is made visible, and no longer matches. */
-function quoted(word: string): string {
-  return /^[\w.:/@=-]+$/.test(word) ? word : `'${makeVisible(word).replaceAll("'", String.raw`'\''`)}'`;
+  return ["./countersign rules set", quoted(targetText(target)), mode, ...units, ...where].join(" ");
 }

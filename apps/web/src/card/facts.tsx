@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 import type { Task } from "../api.ts";
 import { ExactLine } from "../parts/exact-text.tsx";
-import { ThrownBy } from "../parts/thrown-by.tsx";
+import { HeldFact } from "../parts/thrown-by.tsx";
 import { Time } from "../parts/time.tsx";
 import { useTools } from "../queries.ts";
 import { words } from "../words.ts";
@@ -19,14 +19,7 @@ export function Facts({ task, body }: { readonly task: Task; readonly body: Card
   const ifNot = question?.defaultAnswer == null ? undefined : words.card.ifNot(question.defaultAnswer);
   return (
     <dl className="facts">
-      {heldBy !== null && (
-        <div className="whole">
-          <dt>{names.held}</dt>
-          <dd>
-            {words.held.by(heldBy.scope)} {words.card.held} <ThrownBy {...heldBy} />
-          </dd>
-        </div>
-      )}
+      <HeldFact heldBy={heldBy} meaning={words.card.held} />
       {run !== null && (
         <>
           <Fact name={names.agent}>

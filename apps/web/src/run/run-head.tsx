@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import { api, ask, type RunTree } from "../api.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { ExactLine } from "../parts/exact-text.tsx";
-import { ThrownBy } from "../parts/thrown-by.tsx";
+import { HeldFact } from "../parts/thrown-by.tsx";
 import { Time } from "../parts/time.tsx";
 import { useMe } from "../queries.ts";
 import { Refusal } from "../parts/states.tsx";
@@ -37,14 +37,7 @@ export function RunHead({ run }: { readonly run: RunTree["run"] }) {
       </div>
       {run.waitsOn === "quarantine" && <Quarantine runId={run.id} mayResume={mayAct} />}
       <dl className="facts">
-        {run.heldBy !== null && (
-          <div className="whole">
-            <dt>{words.card.facts.held}</dt>
-            <dd>
-              {words.held.by(run.heldBy.scope)} <ThrownBy {...run.heldBy} />
-            </dd>
-          </div>
-        )}
+        <HeldFact heldBy={run.heldBy} />
         <div>
           <dt>{words.runs.definition}</dt>
           <dd>
